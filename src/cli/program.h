@@ -1,0 +1,27 @@
+// Program: the command line built from the verb table. Parsing, help and the generated documents
+// (man page, completions, docs/cli.md) all read the same CLI::App.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "cli/verb.h"
+
+namespace culprit::cli {
+
+class Program {
+ public:
+  Program();
+
+  // Parses and runs; returns the exit status.
+  int Run(int argc, char** argv);
+  CLI::App& app() { return app_; }
+  // The verb of that name, or nullptr.
+  CLI::App* FindVerb(std::string_view name);
+
+ private:
+  CLI::App app_;
+  std::vector<Action> actions_;  // beside Verbs()
+};
+
+}  // namespace culprit::cli

@@ -1,0 +1,43 @@
+// The shape of a verb: what main, --help, the completions, the man page and docs/cli.md are made
+// from. The table itself is verbs.cc; each verb lives in a file of its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace culprit::cli {
+
+// Exit statuses that every verb keeps to (a verb with more of its own documents them in its help).
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+// What runs once the command line is parsed; the exit status is returned.
+using Action = std::function<int()>;
+
+struct Verb {
+  std::string_view name;
+  std::string_view usage;    // the line behind the name: "[-o FILE] TRACE"
+  std::string_view summary;  // one line, lower case, no full stop
+  std::string_view
+      examples;  // lines of "  culprit ...   # what it does", shown at the end of --help
+  // Declares the verb's options on `app` and returns the action over the values they fill.
+  Action (*declare)(CLI::App& app);
+};
+
+// Every verb, in the order in which they are listed.
+std::span<const Verb> Verbs();
+
+// Prints "culprit: what; remedy" to stderr, in one line and safe for a terminal, and returns
+// `status`.
+int Fail(const Error& error, int status = kExitFailure);
+
+// Colours and progress only on a terminal, and never with NO_COLOR set.
+bool IsTerminal(int fd);
+bool UseColour(int fd);
+
+}  // namespace culprit::cli

@@ -1,0 +1,19 @@
+#include "cli/verbs.h"
+
+#include <array>
+
+#include "cli/verb.h"
+
+namespace culprit::cli {
+namespace {
+
+constexpr std::array kVerbs = {
+    Verb{"help", "[VERB]", "explain a verb, or list them all", "  culprit help record\n",
+         DeclareHelp},
+};
+
+}  // namespace
+
+std::span<const Verb> Verbs() { return kVerbs; }
+
+}  // namespace culprit::cli

@@ -1,0 +1,10 @@
+// The declare functions that the table in verbs.cc names, one a verb.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace culprit::cli {
+
+Action DeclareHelp(CLI::App& app);
+
+}  // namespace culprit::cli
