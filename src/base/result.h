@@ -15,8 +15,10 @@ namespace culprit {
 struct Error {
   std::string what;    // "open per_cpu/cpu3/trace_pipe_raw: Permission denied"
   std::string remedy;  // "run as root"; empty when none is known
+  // Lines that point at the place in what the user wrote (SQL, a config) with a caret; often empty.
+  std::string place = {};
 
-  // One line for a terminal: "what; remedy".
+  // One line for a terminal: "what; remedy", without the place.
   std::string ToString() const { return remedy.empty() ? what : what + "; " + remedy; }
 };
 

@@ -33,6 +33,9 @@ class VerbHelp : public CLI::Formatter {
 
 int Fail(const Error& error, int status) {
   fmt::print(stderr, "culprit: {}\n", SafeForTerminal(error.ToString()));
+  for (const auto line : SplitLines(error.place)) {
+    fmt::print(stderr, "  {}\n", SafeForTerminal(line));
+  }
   return status;
 }
 

@@ -32,8 +32,8 @@ struct Verb {
 // Every verb, in the order in which they are listed.
 std::span<const Verb> Verbs();
 
-// Prints "culprit: what; remedy" to stderr, in one line and safe for a terminal, and returns
-// `status`.
+// Prints "culprit: what; remedy" to stderr in one line, and the place below it where there is one,
+// all safe for a terminal; returns `status`.
 int Fail(const Error& error, int status = kExitFailure);
 
 // Colours and progress only on a terminal, and never with NO_COLOR set.

@@ -1,0 +1,75 @@
+// Bulk append to one table, a chunk of columns at a time: one thread, one table, one connection.
+// Checks widths, not meanings; a chunk that is not flushed is not in the table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "tables/database.h"
+
+namespace culprit::tables {
+
+// `text` with each byte that is not part of valid UTF-8 replaced by U+FFFD.
+std::string ToUtf8(std::string_view text);
+
+class Appender {
+ public:
+  static constexpr std::size_t kChunkRows = 2048;  // DuckDB's vector size
+
+  static Result<Appender> Open(const Database& database, std::string_view table);
+
+  Appender(Appender&&) noexcept;
+  Appender& operator=(Appender&&) noexcept;
+  ~Appender();  // drops what was not flushed
+
+  // The column of the chunk being filled, kChunkRows values; T is as wide as the table's type (an
+  // ENUM column is an unsigned integer of its members' index). Valid until Flush.
+  template <class T>
+  T* Column(std::size_t column) {
+    CULPRIT_CHECK(column < columns_.size() && columns_[column].width == sizeof(T) &&
+                  !columns_[column].is_text);
+    return static_cast<T*>(columns_[column].data);
+  }
+  std::size_t column_count() const { return columns_.size(); }
+  // The index of a column by its name in the table; the caller knows that it exists.
+  std::size_t ColumnIndex(std::string_view name) const;
+
+  // Values are not NULL unless said so, and no longer NULL after Flush. The whole column of the
+  // chunk can be made NULL at once.
+  void SetNull(std::size_t column, std::size_t row) {
+    auto*& validity = columns_[column].validity;
+    if (validity == nullptr) validity = MakeValidity(column);
+    validity[row / 64] &= ~(std::uint64_t{1} << (row % 64));
+  }
+  // Copies `text`; bytes that are not UTF-8 become U+FFFD, which DuckDB would refuse otherwise.
+  void SetText(std::size_t column, std::size_t row, std::string_view text);
+
+  // Appends the first `rows` rows of the chunk and begins the next one.
+  Status Flush(std::size_t rows);
+  // Commits what was flushed. Nothing may be appended afterwards.
+  Status Close();
+
+ private:
+  struct ColumnState {
+    void* data = nullptr;
+    std::uint64_t* validity = nullptr;  // null: no NULL in this chunk so far
+    std::size_t width = 0;
+    bool is_text = false;
+  };
+  struct State;
+  explicit Appender(std::unique_ptr<State> state);
+  std::uint64_t* MakeValidity(std::size_t column);
+  void ResetChunk();
+  Error Failure() const;
+
+  std::unique_ptr<State> state_;
+  std::vector<ColumnState> columns_;
+};
+
+}  // namespace culprit::tables
