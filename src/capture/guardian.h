@@ -1,8 +1,8 @@
 // The guardian: a small process that outlives the recorder by a moment and removes its trace
 // instance, however the recorder ended, kill -9 and crash included. It knows no more than that.
 //
-//   recorder ──(life pipe: the recorder holds the write end)──> guardian: end of file = recorder gone
-//   recorder <──(guard pipe: the guardian holds the write end)── end of file = guardian gone
+//   recorder ──(life pipe: the recorder holds the write end)──> guardian: end of file = recorder
+//   gone recorder <──(guard pipe: the guardian holds the write end)── end of file = guardian gone
 #pragma once
 
 #include <sys/types.h>
