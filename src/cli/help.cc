@@ -1,35 +1,60 @@
-// culprit help: the list of verbs, or one verb's help.
+// culprit help: the list of verbs, one verb's help, or everything as a manual or completion script.
 #include <fmt/core.h>
 
 #include <memory>
 
-#include "base/text.h"
+#include "cli/manual.h"
 #include "cli/program.h"
 #include "cli/verbs.h"
 
 namespace culprit::cli {
+namespace {
+
+struct HelpOptions {
+  std::string verb;
+  bool man = false;
+  bool markdown = false;
+  std::string completion;
+};
+
+int PrintHelp(const HelpOptions& options) {
+  const auto verbs = DescribeVerbs();
+  Program program;
+  if (options.man) {
+    fmt::print("{}", ManPage(verbs, program.version()));
+  } else if (options.markdown) {
+    fmt::print("{}", Markdown(verbs));
+  } else if (options.completion == "bash") {
+    fmt::print("{}", BashCompletion(verbs));
+  } else if (options.completion == "zsh") {
+    fmt::print("{}", ZshCompletion(verbs));
+  } else if (options.completion == "fish") {
+    fmt::print("{}", FishCompletion(verbs));
+  } else if (options.verb.empty()) {
+    fmt::print("{}", program.app().help());
+  } else if (const CLI::App* verb = program.FindVerb(options.verb); verb != nullptr) {
+    fmt::print("{}", verb->help());
+  } else {
+    return Fail(UnknownVerb(options.verb), kExitUsage);
+  }
+  return kExitOk;
+}
+
+}  // namespace
 
 Action DeclareHelp(CLI::App& app) {
-  auto verb = std::make_shared<std::string>();
-  app.add_option("verb", *verb, "the verb to explain")->type_name("VERB");
-  return [verb] {
-    Program program;
-    if (verb->empty()) {
-      fmt::print("{}", program.app().help());
-      return kExitOk;
-    }
-    const CLI::App* found = program.FindVerb(*verb);
-    if (found == nullptr) {
-      std::vector<std::string> names;
-      for (const Verb& known : Verbs()) names.emplace_back(known.name);
-      const auto near = NearNames(*verb, names);
-      return Fail({"no such verb: '" + *verb + "'",
-                   near.empty() ? "see culprit help" : "did you mean " + near.front() + "?"},
-                  kExitUsage);
-    }
-    fmt::print("{}", found->help());
-    return kExitOk;
-  };
+  auto options = std::make_shared<HelpOptions>();
+  auto* verb = app.add_option("verb", options->verb, "the verb to explain")->type_name("VERB");
+  auto* man = app.add_flag("--man", options->man, "print the manual as a man page");
+  auto* markdown = app.add_flag("--markdown", options->markdown, "print the manual in Markdown");
+  auto* completion =
+      app.add_option("--completion", options->completion, "print the completion script of a shell")
+          ->type_name("SHELL")
+          ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  man->excludes(verb, markdown, completion);
+  markdown->excludes(verb, completion);
+  completion->excludes(verb);
+  return [options] { return PrintHelp(*options); };
 }
 
 }  // namespace culprit::cli

@@ -16,12 +16,18 @@ class Program {
   // Parses and runs; returns the exit status.
   int Run(int argc, char** argv);
   CLI::App& app() { return app_; }
+  std::string_view version() const;
   // The verb of that name, or nullptr.
   CLI::App* FindVerb(std::string_view name);
 
  private:
+  // What is wrong with a command line that the parser refused.
+  Error Explain(const CLI::ParseError& error) const;
   CLI::App app_;
   std::vector<Action> actions_;  // beside Verbs()
 };
+
+// "no such verb: 'rekord'; did you mean record?".
+Error UnknownVerb(std::string_view name);
 
 }  // namespace culprit::cli

@@ -21,12 +21,18 @@ using Action = std::function<int()>;
 
 struct Verb {
   std::string_view name;
-  std::string_view usage;    // the line behind the name: "[-o FILE] TRACE"
+  std::string_view
+      usage;  // what follows the name: "[-o FILE] TRACE"; forms stand on lines of their own
   std::string_view summary;  // one line, lower case, no full stop
   std::string_view
       examples;  // lines of "  culprit ...   # what it does", shown at the end of --help
-  // Declares the verb's options on `app` and returns the action over the values they fill.
+  // Declares the verb's options on `app` and returns the action over the values they fill. Every
+  // option has a description (lower case, no full stop) and, if it takes a value, a type_name, from
+  // which completions follow: one with FILE, TRACE or CONFIG in it is a file, DIR a directory, PID
+  // a process; a CLI::IsMember check gives the words.
   Action (*declare)(CLI::App& app);
+  // More for --help and the manual: paragraphs; lines that begin with two blanks stay as they are.
+  std::string_view details = "";
 };
 
 // Every verb, in the order in which they are listed.

@@ -8,7 +8,10 @@ namespace culprit::cli {
 namespace {
 
 constexpr std::array kVerbs = {
-    Verb{"help", "[VERB]", "explain a verb, or list them all", "  culprit help record\n",
+    Verb{"help", "[VERB]\n--man | --markdown | --completion SHELL",
+         "explain a verb, or list them all",
+         "  culprit help record\n"
+         "  source <(culprit help --completion bash)   # completion in this shell\n",
          DeclareHelp},
 };
 
