@@ -5,6 +5,7 @@
 
 namespace culprit::cli {
 
+Action DeclareOpen(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 
 }  // namespace culprit::cli
