@@ -445,8 +445,8 @@ ExpandedEvents ExpandEvents(std::span<const EventRequest> requests,
     if (!origin.found) expanded.missing.push_back({*origin.first, {}});
   }
   std::ranges::sort(expanded.events);
-  const auto repeated = std::ranges::unique(expanded.events);
-  expanded.events.erase(repeated.begin(), repeated.end());
+  expanded.events.erase(std::unique(expanded.events.begin(), expanded.events.end()),
+                        expanded.events.end());
   return expanded;
 }
 
