@@ -39,3 +39,17 @@ function(culprit_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
       "CULPRIT_SOURCE_DIR=${CMAKE_SOURCE_DIR};CULPRIT_PROGRAM=${CMAKE_BINARY_DIR}/bin/culprit")
 endfunction()
+
+# culprit_embed(TARGET NAME stage/file SYMBOL kName NAMESPACE ns FILES ...): the files' text, in that
+# order, as `extern const std::span<const culprit::EmbeddedFile> kName` (base/embedded_file.h), which
+# the user declares. Made again when a file changes.
+function(culprit_embed target)
+  cmake_parse_arguments(ARG "" "NAME;SYMBOL;NAMESPACE" "FILES" ${ARGN})
+  list(TRANSFORM ARG_FILES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set(output "${CMAKE_BINARY_DIR}/src/${ARG_NAME}.cc")
+  add_custom_command(OUTPUT "${output}"
+      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DSYMBOL=${ARG_SYMBOL}" "-DNAMESPACE=${ARG_NAMESPACE}"
+              "-DFILES=${ARG_FILES}" -P "${CMAKE_SOURCE_DIR}/cmake/Embed.cmake"
+      DEPENDS ${ARG_FILES} "${CMAKE_SOURCE_DIR}/cmake/Embed.cmake" VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

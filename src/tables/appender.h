@@ -40,12 +40,21 @@ class Appender {
   // The index of a column by its name in the table; the caller knows that it exists.
   std::size_t ColumnIndex(std::string_view name) const;
 
-  // Values are not NULL unless said so, and no longer NULL after Flush. The whole column of the
-  // chunk can be made NULL at once.
+  // Values are not NULL unless said so, and no longer NULL after Flush.
   void SetNull(std::size_t column, std::size_t row) {
     auto*& validity = columns_[column].validity;
     if (validity == nullptr) validity = MakeValidity(column);
     validity[row / 64] &= ~(std::uint64_t{1} << (row % 64));
+  }
+  // The member of an ENUM column whose width depends on how many members the type has.
+  void SetEnum(std::size_t column, std::size_t row, std::size_t member) {
+    const ColumnState& state = columns_[column];
+    if (state.width == 1) {
+      static_cast<std::uint8_t*>(state.data)[row] = static_cast<std::uint8_t>(member);
+    } else {
+      CULPRIT_CHECK(state.width == 2);
+      static_cast<std::uint16_t*>(state.data)[row] = static_cast<std::uint16_t>(member);
+    }
   }
   // Copies `text`; bytes that are not UTF-8 become U+FFFD, which DuckDB would refuse otherwise.
   void SetText(std::size_t column, std::size_t row, std::string_view text);

@@ -27,10 +27,7 @@ constexpr std::array kSettings = {
 };
 
 // What every connection is set to. Errors as JSON are the only way to an error's offset in C.
-constexpr const char* kConnectionSettings =
-    "SET errors_as_json = true;"
-    "SET enable_progress_bar = true; SET enable_progress_bar_print = false;"
-    "SET progress_bar_time = 0;";
+constexpr const char* kConnectionSettings = "SET errors_as_json = true;";
 
 Status Bind(duckdb_prepared_statement statement, std::span<const Value> parameters) {
   const auto wanted = duckdb_nparams(statement);

@@ -1,0 +1,96 @@
+#include "tables/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/embedded_file.h"
+
+namespace culprit::tables {
+
+extern const std::span<const EmbeddedFile> kSchemaFiles;
+
+namespace {
+
+constexpr std::string_view kRawTables = "raw_tables.sql";
+
+Status RunFile(Connection& connection, const EmbeddedFile& file) {
+  const auto status = connection.Execute(file.text);
+  // Our own text: only a database that refuses writing or is out of memory gets here.
+  if (!status.ok()) {
+    return Error{fmt::format("make tables ({}): {}", file.name, status.error().what),
+                 status.error().remedy, status.error().place};
+  }
+  return {};
+}
+
+Status InsertNames(Connection& connection, std::string_view kind,
+                   std::span<const std::string> names) {
+  CULPRIT_CHECK(std::is_sorted(names.begin(), names.end()));
+  CULPRIT_ASSIGN(auto insert, connection.Prepare("INSERT INTO __raw_name VALUES (?, ?)"));
+  for (const std::string& name : names) {
+    const Value values[] = {kind, std::string_view(name)};
+    CULPRIT_ASSIGN(const auto result, insert.Run(values));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CreateSchema(Connection& connection) {
+  CULPRIT_TRY(connection.Execute(
+      "BEGIN; CREATE TABLE __culprit_schema (version BIGINT NOT NULL, raw_loaded BOOLEAN NOT NULL);"
+      "CREATE TABLE __raw_name (kind VARCHAR NOT NULL, name VARCHAR NOT NULL);"
+      "INSERT INTO __raw_name VALUES ('event', ''), ('key', '');"));
+  const Value version = kSchemaVersion;
+  CULPRIT_ASSIGN(const auto inserted,
+                 connection.Query("INSERT INTO __culprit_schema VALUES (?, false)", {&version, 1}));
+  for (const EmbeddedFile& file : kSchemaFiles) CULPRIT_TRY(RunFile(connection, file));
+  return connection.Execute("COMMIT");
+}
+
+Status CreateRawTables(Connection& connection, std::span<const std::string> event_names,
+                       std::span<const std::string> argument_keys) {
+  CULPRIT_TRY(connection.Execute("DELETE FROM __raw_name"));
+  CULPRIT_TRY(InsertNames(connection, "event", event_names));
+  CULPRIT_TRY(InsertNames(connection, "key", argument_keys));
+  // A type must have a member.
+  for (const char* kind : {"event", "key"}) {
+    const Value value = std::string_view(kind);
+    CULPRIT_ASSIGN(const auto result,
+                   connection.Query("INSERT INTO __raw_name SELECT $1, '' WHERE NOT EXISTS "
+                                    "(FROM __raw_name WHERE kind = $1)",
+                                    {&value, 1}));
+  }
+  for (const EmbeddedFile& file : kSchemaFiles) {
+    if (file.name == kRawTables) return RunFile(connection, file);
+  }
+  CULPRIT_CHECK(!"raw_tables.sql is not among the schema files");
+  return {};
+}
+
+Status CheckSchema(Connection& connection, std::string_view path) {
+  const auto version = connection.QueryInteger("SELECT max(version) FROM __culprit_schema");
+  if (!version.ok()) {
+    return Error{fmt::format("{}: a DuckDB database, but not a loaded trace", path),
+                 "make one with culprit load TRACE -o FILE.duckdb"};
+  }
+  if (*version != kSchemaVersion) {
+    return Error{fmt::format("{}: its tables are of version {}, this program has version {}", path,
+                             *version, kSchemaVersion),
+                 "load the trace again: culprit load TRACE -o FILE.duckdb"};
+  }
+  return {};
+}
+
+Result<bool> RawTablesLoaded(Connection& connection) {
+  CULPRIT_ASSIGN(const auto loaded,
+                 connection.QueryInteger("SELECT raw_loaded::INTEGER FROM __culprit_schema"));
+  return loaded != 0;
+}
+
+Status SetRawTablesLoaded(Connection& connection) {
+  return connection.Execute("UPDATE __culprit_schema SET raw_loaded = true");
+}
+
+}  // namespace culprit::tables

@@ -1,0 +1,15 @@
+-- processes: process under its old name.
+--   id               process.id
+--   upid             process.upid
+--   pid              process.pid
+--   name             process.name
+--   start_ts         process.start_ts
+--   end_ts           process.end_ts
+--   parent_upid      process.parent_upid
+--   uid              process.uid
+--   android_appid    process.android_appid
+--   android_user_id  process.android_user_id
+--   cmdline          process.cmdline
+--   arg_set_id       process.arg_set_id
+--   machine_id       process.machine_id
+CREATE VIEW processes AS SELECT * FROM process;

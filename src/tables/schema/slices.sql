@@ -1,0 +1,17 @@
+-- slices: slice under its old name, with the same columns.
+--   id                        slice.id
+--   ts                        slice.ts
+--   dur                       slice.dur
+--   track_id                  slice.track_id
+--   category                  slice.category
+--   name                      slice.name
+--   depth                     slice.depth
+--   parent_id                 slice.parent_id
+--   arg_set_id                slice.arg_set_id
+--   thread_ts                 slice.thread_ts
+--   thread_dur                slice.thread_dur
+--   thread_instruction_count  slice.thread_instruction_count
+--   thread_instruction_delta  slice.thread_instruction_delta
+--   cat                       slice.cat
+--   slice_id                  slice.slice_id
+CREATE VIEW slices AS SELECT * FROM slice;

@@ -1,0 +1,13 @@
+-- threads: thread under its old name.
+--   id              thread.id
+--   utid            thread.utid
+--   tid             thread.tid
+--   name            thread.name
+--   start_ts        thread.start_ts
+--   end_ts          thread.end_ts
+--   upid            thread.upid
+--   is_main_thread  thread.is_main_thread
+--   is_idle         thread.is_idle
+--   machine_id      thread.machine_id
+--   arg_set_id      thread.arg_set_id
+CREATE VIEW threads AS SELECT * FROM thread;
