@@ -10,12 +10,13 @@
 namespace culprit::tables {
 
 // sched_state, the type of sched.end_state and thread_state.state: two bytes. A member is a set of
-// flags; its text is the flags' letters in this order, "R" for none, and "+" behind when preempted.
+// flags; its text is the flags' letters in this order, "R" for none. The last two are no flags and
+// go with none: a preempted thread is runnable and nothing else.
 inline constexpr std::string_view kSchedStateLetters = "SDTtXZPxKWNI";
 using SchedState = std::uint16_t;
-inline constexpr SchedState kStateRunnable = 0;                                     // "R"
-inline constexpr SchedState kStatePreempted = 1U << kSchedStateLetters.size();      // "R+"
-inline constexpr SchedState kStateRunning = 1U << (kSchedStateLetters.size() + 1);  // "Running"
+inline constexpr SchedState kStateRunnable = 0;                                 // "R"
+inline constexpr SchedState kStatePreempted = 1U << kSchedStateLetters.size();  // "R+"
+inline constexpr SchedState kStateRunning = kStatePreempted + 1;                // "Running"
 
 // The flag of a letter; nothing for a letter that no kernel prints (R is no flag, see above).
 constexpr std::optional<SchedState> SchedStateFlag(char letter) {

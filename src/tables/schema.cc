@@ -69,6 +69,20 @@ Status CreateRawTables(Connection& connection, std::span<const std::string> even
   return {};
 }
 
+Status FillUpids(Connection& connection, std::span<const std::int64_t> utids) {
+  if (utids.empty()) return {};
+  CULPRIT_TRY(connection.Execute("CREATE OR REPLACE TEMP TABLE __late_utid (utid INTEGER)"));
+  CULPRIT_ASSIGN(auto insert, connection.Prepare("INSERT INTO __late_utid VALUES (?)"));
+  for (const std::int64_t utid : utids) {
+    const Value value = utid;
+    CULPRIT_ASSIGN(const auto result, insert.Run({&value, 1}));
+  }
+  return connection.Execute(
+      "UPDATE __intrinsic_sched_slice AS s SET upid = t.upid FROM thread AS t "
+      "WHERE s.utid = t.utid AND s.utid IN (SELECT utid FROM __late_utid);"
+      "DROP TABLE __late_utid");
+}
+
 Status CheckSchema(Connection& connection, std::string_view path) {
   const auto version = connection.QueryInteger("SELECT max(version) FROM __culprit_schema");
   if (!version.ok()) {

@@ -24,6 +24,10 @@ Status CreateSchema(Connection& connection);
 Status CreateRawTables(Connection& connection, std::span<const std::string> event_names,
                        std::span<const std::string> argument_keys);
 
+// Sets sched.upid from table thread in the rows of these threads: for those whose process became
+// known after rows of theirs were appended.
+Status FillUpids(Connection& connection, std::span<const std::int64_t> utids);
+
 // An Error when the database was not made by this program or by one of another schema version.
 Status CheckSchema(Connection& connection, std::string_view path);
 

@@ -67,8 +67,7 @@ TEST_F(Schema, SchedStateNumbersAreThoseOfTheType) {
   for (const SchedState number :
        {kStateRunnable, kStatePreempted, kStateRunning, kStateSleeping, kStateUninterruptible,
         static_cast<SchedState>(kStateUninterruptible | *SchedStateFlag('K')),
-        static_cast<SchedState>(*SchedStateFlag('I') | *SchedStateFlag('t')),
-        static_cast<SchedState>(kStateSleeping | kStatePreempted)}) {
+        static_cast<SchedState>(*SchedStateFlag('I') | *SchedStateFlag('t'))}) {
     EXPECT_EQ(state(number), SchedStateText(number)) << number;
   }
   EXPECT_EQ(SchedStateText(0), "R");
@@ -158,6 +157,21 @@ TEST_F(Schema, RawTablesTakeTheNamesOfTheTrace) {
   EXPECT_EQ(Integer("SELECT __arg_int(arg_set_id, 'a') FROM ftrace_event"), -1);
   EXPECT_EQ(Integer("SELECT count(*) FROM ftrace_event WHERE __arg_text(arg_set_id, 'no') IS NULL"),
             1);
+}
+
+TEST_F(Schema, UpidsKnownLateAreFilledIn) {
+  ASSERT_TRUE(
+      connection_
+          .Execute("INSERT INTO thread (id, utid, tid, upid) VALUES (1, 1, 11, 5), (2, 2, 12, 6),"
+                   "(3, 3, 13, NULL);"
+                   "INSERT INTO __intrinsic_sched_slice (id, ts, dur, cpu, utid, upid) "
+                   "VALUES (0, 0, 1, 0, 1, NULL), (1, 1, 1, 0, 2, 6), (2, 2, 1, 0, 3, NULL), "
+                   "(3, 3, 1, 0, 2, 4)")
+          .ok());
+  const std::int64_t utids[] = {1, 3};
+  ASSERT_TRUE(FillUpids(connection_, utids).ok());
+  EXPECT_EQ(Text("SELECT list(upid ORDER BY id) FROM sched"), "[5,6,null,4]");
+  ASSERT_TRUE(FillUpids(connection_, {}).ok());
 }
 
 TEST_F(Schema, OtherVersionsAreRefused) {
