@@ -19,8 +19,8 @@ namespace culprit::capture {
 struct EncodeOptions {
   bool compact_sched = true;  // sched_switch and sched_waking as columns
   unsigned threads = 2;
-  // The worker threads run as SCHED_BATCH, nice 19 and with idle I/O priority; the caller's thread
-  // is left as it is.
+  // The worker threads run as SCHED_BATCH, nice 19 and with the lowest I/O priority; the caller's
+  // thread is left as it is.
   bool low_priority = true;
   std::string root = "/";  // where proc/kallsyms is found, for the names of stack frames
 };

@@ -1,0 +1,160 @@
+#include "capture/encode_chunk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel/ring_page.h"
+#include "tracefile/fields.h"
+
+namespace culprit::capture {
+namespace {
+
+namespace Status = tracefile::FtraceParseStatus;
+using kernel::PageFault;
+
+// A bundle ends at this size or length of time: small enough to be ordered among those of other
+// CPUs, large enough that its head costs nothing.
+constexpr std::size_t kBundleBytes = 64 * 1024;
+constexpr std::uint64_t kBundleNs = 250'000'000;
+
+constexpr std::size_t kMostSamples = 5;
+
+std::uint32_t StatusOf(PageFault fault) {
+  switch (fault) {
+    case PageFault::kShortPage:
+      return Status::kPartialPageRead;
+    case PageFault::kCommitTooLarge:
+      return Status::kAbiInvalidPageHeader;
+    case PageFault::kShortHeader:
+      return Status::kAbiShortEventHeader;
+    case PageFault::kBadLength:
+      return Status::kAbiInvalidDataLength;
+    default:
+      return Status::kInvalidEvent;
+  }
+}
+
+class ChunkEncoder {
+ public:
+  ChunkEncoder(const EncodePlan& plan, LazySymbols& symbols, const ChunkInput& input)
+      : plan_(plan),
+        cpu_(input.cpu),
+        bundle_(plan, symbols, input.cpu, input.ftrace_clock),
+        next_switch_is_full_(input.is_first) {
+    output_.counts.resize(plan.events().size());
+  }
+
+  void AddPage(std::span<const std::byte> bytes) {
+    kernel::RingPage page(bytes, plan_.page(), plan_.record());
+    if (page.has_lost()) BeginAfterGap(page);
+    kernel::RingRecord record;
+    while (page.Next(record)) AddRecord(record);
+    if (page.fault() == PageFault::kNone) return;
+    ++output_.bad_pages;
+    Fail(StatusOf(page.fault()), output_.last_ns.value_or(page.start_ns()),
+         std::string(kernel::PageFaultText(page.fault())));
+  }
+
+  ChunkOutput Finish() {
+    EndBundle();
+    output_.stacks = bundle_.stacks();
+    return std::move(output_);
+  }
+
+ private:
+  void EndBundle() {
+    if (bundle_.empty()) return;
+    EncodedBundle encoded;
+    encoded.start_ns = bundle_.first_ns();
+    bundle_.Finish(encoded.packet);
+    output_.bundles.push_back(std::move(encoded));
+  }
+
+  // What comes after lost events starts a bundle of its own, which says so.
+  void BeginAfterGap(const kernel::RingPage& page) {
+    EndBundle();
+    bundle_.SetLostEvents();
+    next_switch_is_full_ = true;
+    output_.gaps.push_back({output_.last_ns, page.start_ns(), page.lost_count()});
+    gap_is_open_ = true;
+  }
+
+  void AddRecord(const kernel::RingRecord& record) {
+    const std::uint64_t time_ns = record.timestamp_ns;
+    if (record.data.size() < plan_.least_bytes()) {
+      Fail(Status::kAbiShortEventId, time_ns, "a record without the common fields");
+      return;
+    }
+    std::uint16_t id;
+    std::memcpy(&id, record.data.data() + plan_.type_offset(), sizeof(id));
+    const EventPlan* event = plan_.Find(id);
+    if (event == nullptr) {
+      Fail(Status::kInvalidEvent, time_ns,
+           "event id " + std::to_string(id) + ", for which there is no format");
+      return;
+    }
+    if (record.data.size() < event->least_bytes) {
+      Fail(Status::kInvalidEvent, time_ns, event->name + ": record shorter than its fields");
+      return;
+    }
+    Take(*event, record);
+  }
+
+  void Take(const EventPlan& event, const kernel::RingRecord& record) {
+    const std::uint64_t time_ns = record.timestamp_ns;
+    if (!bundle_.empty() && time_ns - bundle_.first_ns() >= kBundleNs &&
+        event.mode != EventMode::kKernelStack) {
+      EndBundle();
+    }
+    ++output_.counts[event.index];
+    ++output_.events;
+    const EventPlan* written = &event;
+    if (event.mode == EventMode::kCompactSwitch && next_switch_is_full_) {
+      // The columns leave out who was switched from; after a gap that cannot be told from the
+      // switch before.
+      written = plan_.full_switch();
+      next_switch_is_full_ = false;
+    }
+    if (!bundle_.Add(*written, time_ns, record.data)) {
+      Fail(Status::kInvalidEvent, time_ns, event.name + ": a field lies outside of its record");
+    }
+    if (!output_.first_ns) output_.first_ns = time_ns;
+    output_.last_ns = time_ns;
+    if (gap_is_open_) {
+      output_.gaps.back().end_ns = time_ns;
+      gap_is_open_ = false;
+    }
+    if (bundle_.size_bytes() >= kBundleBytes) EndBundle();
+  }
+
+  void Fail(std::uint32_t status, std::uint64_t time_ns, std::string what) {
+    ++output_.errors;
+    auto& statuses = output_.statuses;
+    if (std::find(statuses.begin(), statuses.end(), status) == statuses.end()) {
+      statuses.push_back(status);
+      bundle_.AddError(time_ns, status);
+    }
+    if (output_.error_samples.size() < kMostSamples) {
+      output_.error_samples.push_back("CPU " + std::to_string(cpu_) + ": " + std::move(what));
+    }
+  }
+
+  const EncodePlan& plan_;
+  int cpu_;
+  BundleWriter bundle_;
+  ChunkOutput output_;
+  bool next_switch_is_full_;
+  bool gap_is_open_ = false;
+};
+
+}  // namespace
+
+ChunkOutput EncodeChunk(const EncodePlan& plan, LazySymbols& symbols, const ChunkInput& input) {
+  ChunkEncoder encoder(plan, symbols, input);
+  for (std::size_t at = 0; at < input.pages.size(); at += input.page_bytes) {
+    encoder.AddPage(input.pages.subspan(at, std::min(input.page_bytes, input.pages.size() - at)));
+  }
+  return encoder.Finish();
+}
+
+}  // namespace culprit::capture
