@@ -185,6 +185,31 @@ Status Appender::Flush(std::size_t rows) {
   return {};
 }
 
+Result<std::uint64_t> AppendResult(QueryResult& result, Connection& connection,
+                                   const std::string& catalog, const std::string& table) {
+  duckdb_appender appender = nullptr;
+  const std::unique_ptr<duckdb_appender, void (*)(duckdb_appender*)> owner(
+      &appender, [](duckdb_appender* owned) { duckdb_appender_destroy(owned); });
+  const auto failure = [&] {
+    const char* message = duckdb_appender_error(appender);
+    return Error{ParseSqlError(message == nullptr ? "DuckDB gives no reason" : message).message,
+                 ""};
+  };
+  if (duckdb_appender_create_ext(connection.handle(), catalog.c_str(), nullptr, table.c_str(),
+                                 &appender) != DuckDBSuccess) {
+    return failure();
+  }
+  std::uint64_t rows = 0;
+  for (;;) {
+    CULPRIT_ASSIGN(const bool more, result.Next());
+    if (!more) break;
+    if (duckdb_append_data_chunk(appender, result.state().chunk) != DuckDBSuccess) return failure();
+    rows += result.chunk_rows();
+  }
+  if (duckdb_appender_close(appender) != DuckDBSuccess) return failure();
+  return rows;
+}
+
 Status Appender::Close() {
   if (duckdb_appender_close(state_->appender) != DuckDBSuccess) return Failure();
   return {};

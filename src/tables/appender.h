@@ -81,4 +81,8 @@ class Appender {
   std::vector<ColumnState> columns_;
 };
 
+// Appends every row of `result` to a table with its columns, and returns their number.
+Result<std::uint64_t> AppendResult(QueryResult& result, Connection& connection,
+                                   const std::string& catalog, const std::string& table);
+
 }  // namespace culprit::tables

@@ -81,6 +81,24 @@ struct Extracted {
 
 }  // namespace
 
+std::string QuoteName(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += c;
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string QuoteText(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += c;
+    quoted += c;
+  }
+  return quoted + '\'';
+}
+
 // --- Database ---------------------------------------------------------------------------------
 
 Result<Database> Database::Open(const char* path, const char* access_mode,

@@ -23,6 +23,10 @@ namespace culprit::tables {
 
 class Connection;
 
+// `text` as a quoted name ("a""b") or a text literal ('it''s') of SQL.
+std::string QuoteName(std::string_view text);
+std::string QuoteText(std::string_view text);
+
 struct DatabaseOptions {
   unsigned threads = 0;                  // 0: one a CPU
   std::uint64_t memory_limit_bytes = 0;  // 0: DuckDB's own, 80 % of the machine

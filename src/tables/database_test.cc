@@ -43,6 +43,9 @@ TEST(Database, ValuesAsText) {
       {"SELECT -0.05::DECIMAL(10,3)", "-0.050"},
       {"SELECT 12345.678::DECIMAL(30,3)", "12345.678"},
       {"SELECT 0.1::DOUBLE", "0.1"},
+      {"SELECT -3.0::DOUBLE", "-3.0"},
+      {"SELECT 1e300::DOUBLE", "1e+300"},
+      {"SELECT 16777216::FLOAT", "16777216.0"},
       {"SELECT 0.1::FLOAT", "0.1"},
       {"SELECT 'inf'::DOUBLE", "inf"},
       {"SELECT NULL", "NULL"},
@@ -86,6 +89,7 @@ TEST(Database, TypedValues) {
   EXPECT_EQ(result->Number(7, 0), 2.5);
   EXPECT_EQ(result->kind(3), ColumnKind::kText);
   EXPECT_EQ(result->kind(6), ColumnKind::kWide);
+  EXPECT_EQ(result->TypeName(3), "ENUM('D', 'DK')");
   EXPECT_EQ(result->TypeName(7), "DECIMAL(4,1)");
   EXPECT_FALSE(result->Next().value());
 }

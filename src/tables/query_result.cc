@@ -66,7 +66,6 @@ constexpr TypeName kTypeNames[] = {
     {DUCKDB_TYPE_FLOAT, "FLOAT"},
     {DUCKDB_TYPE_DOUBLE, "DOUBLE"},
     {DUCKDB_TYPE_VARCHAR, "VARCHAR"},
-    {DUCKDB_TYPE_ENUM, "ENUM"},
     {DUCKDB_TYPE_BLOB, "BLOB"},
     {DUCKDB_TYPE_BIT, "BIT"},
     {DUCKDB_TYPE_DATE, "DATE"},
@@ -79,7 +78,6 @@ constexpr TypeName kTypeNames[] = {
     {DUCKDB_TYPE_TIMESTAMP_NS, "TIMESTAMP_NS"},
     {DUCKDB_TYPE_INTERVAL, "INTERVAL"},
     {DUCKDB_TYPE_UUID, "UUID"},
-    {DUCKDB_TYPE_UNION, "UNION"},
 };
 
 std::string TypeNameOf(duckdb_logical_type type);
@@ -90,7 +88,30 @@ std::string StructTypeName(duckdb_logical_type type) {
   for (idx_t i = 0; i < count; ++i) {
     const LogicalType child(duckdb_struct_type_child_type(type, i));
     if (i != 0) name += ", ";
-    name += TakeString(duckdb_struct_type_child_name(type, i)) + " " + TypeNameOf(child.get());
+    name += QuoteName(TakeString(duckdb_struct_type_child_name(type, i)));
+    name += " " + TypeNameOf(child.get());
+  }
+  return name + ")";
+}
+
+std::string UnionTypeName(duckdb_logical_type type) {
+  std::string name = "UNION(";
+  const auto count = duckdb_union_type_member_count(type);
+  for (idx_t i = 0; i < count; ++i) {
+    const LogicalType member(duckdb_union_type_member_type(type, i));
+    if (i != 0) name += ", ";
+    name += QuoteName(TakeString(duckdb_union_type_member_name(type, i)));
+    name += " " + TypeNameOf(member.get());
+  }
+  return name + ")";
+}
+
+std::string EnumTypeName(duckdb_logical_type type) {
+  std::string name = "ENUM(";
+  const auto count = duckdb_enum_dictionary_size(type);
+  for (idx_t i = 0; i < count; ++i) {
+    if (i != 0) name += ", ";
+    name += QuoteText(TakeString(duckdb_enum_dictionary_value(type, i)));
   }
   return name + ")";
 }
@@ -112,11 +133,15 @@ std::string TypeNameOf(duckdb_logical_type type) {
                          TypeNameOf(LogicalType(duckdb_map_type_value_type(type)).get()));
     case DUCKDB_TYPE_STRUCT:
       return StructTypeName(type);
+    case DUCKDB_TYPE_UNION:
+      return UnionTypeName(type);
+    case DUCKDB_TYPE_ENUM:
+      return EnumTypeName(type);
     default:
       for (const TypeName& known : kTypeNames) {
         if (known.id == id) return known.name;
       }
-      return "OTHER";
+      return "VARCHAR";  // a type this version does not know
   }
 }
 
@@ -307,6 +332,14 @@ void QueryResult::AppendText(std::size_t column, std::size_t row, std::string& o
     out += Text(column, row);
   } else {
     AppendValueText(state_->vectors[column], state_->types[column], row, TextStyle::kPlain, out);
+  }
+}
+
+void QueryResult::AppendJson(std::size_t column, std::size_t row, std::string& out) const {
+  if (kind(column) == ColumnKind::kText && !IsNull(column, row)) {
+    AppendJsonString(Text(column, row), out);
+  } else {
+    AppendValueText(state_->vectors[column], state_->types[column], row, TextStyle::kJson, out);
   }
 }
 

@@ -25,6 +25,9 @@ enum class ColumnKind {
   kOther,    // dates, lists, structs ...: AppendText()
 };
 
+// `text`, valid UTF-8, between double quotes with JSON's escapes.
+void AppendJsonString(std::string_view text, std::string& out);
+
 class QueryResult {
  public:
   struct State;
@@ -57,6 +60,11 @@ class QueryResult {
   // values as JSON.
   void AppendText(std::size_t column, std::size_t row, std::string& out) const;
   std::string ToText(std::size_t column, std::size_t row) const;
+  // Any value as JSON: numbers whole, what is neither number nor text nor nested as a string, NULL,
+  // NaN and infinities as null.
+  void AppendJson(std::size_t column, std::size_t row, std::string& out) const;
+
+  const State& state() const { return *state_; }  // for tables/ alone
 
  private:
   std::unique_ptr<State> state_;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "tables/handles.h"
+#include "tables/query_result.h"
 
 namespace culprit::tables {
 namespace {
@@ -129,6 +130,13 @@ void AppendUuid(duckdb_hugeint value, std::string& out) {
                  value.lower & 0xFFFFFFFFFFFFULL);
 }
 
+template <class T>
+void AppendReal(T value, std::string& out) {
+  const auto start = out.size();
+  fmt::format_to(std::back_inserter(out), "{}", value);
+  if (out.find_first_of(".e", start) == std::string::npos) out += ".0";
+}
+
 // Types whose text is no JSON value by itself; false for those that are.
 bool AppendTextual(duckdb_vector vector, duckdb_logical_type type, std::size_t row,
                    std::string& out) {
@@ -212,7 +220,7 @@ void AppendNumber(double value, std::string& out) {
     out += std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     return;
   }
-  fmt::format_to(std::back_inserter(out), "{}", value);
+  AppendReal(value, out);
 }
 
 void AppendWide(__int128 value, unsigned scale, std::string& out) {
@@ -315,7 +323,7 @@ void AppendValueText(duckdb_vector vector, duckdb_logical_type type, std::size_t
       if (json && !std::isfinite(value)) {
         out += "null";  // JSON has no text for these
       } else if (single && std::isfinite(value)) {
-        append(At<float>(vector, row));
+        AppendReal(At<float>(vector, row), out);
       } else {
         AppendNumber(value, out);
       }

@@ -21,10 +21,8 @@ std::uint64_t EnumIndexAt(duckdb_vector vector, duckdb_logical_type type, std::s
 void AppendValueText(duckdb_vector vector, duckdb_logical_type type, std::size_t row,
                      TextStyle style, std::string& out);
 
-// `text` between double quotes with JSON's escapes; bytes that are not UTF-8 become U+FFFD.
-void AppendJsonString(std::string_view text, std::string& out);
-
-// The shortest text that reads back as the same number: "0.1", "1e+300", "nan", "inf".
+// The shortest text that reads back as the same number, and as no integer: "0.1", "2.0", "1e+300",
+// "nan", "inf".
 void AppendNumber(double value, std::string& out);
 
 // A 128-bit integer's decimal digits; `scale` of them behind a point.
