@@ -314,7 +314,7 @@ std::string DidYouMean(std::span<const std::string> near) {
   std::string text = "did you mean ";
   for (std::size_t i = 0; i < near.size(); ++i) {
     if (i > 0) text += i + 1 == near.size() ? " or " : ", ";
-    text += near[i];
+    text += SafeForTerminal(near[i]);
   }
   return text + "?";
 }

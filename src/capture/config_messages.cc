@@ -72,7 +72,7 @@ std::string WithNote(std::string text, std::string_view note) {
 
 std::string WithNear(std::string text, std::string_view word, std::span<const std::string> known) {
   const auto near = NearNames(word, known);
-  return near.empty() ? text : text + "; did you mean " + near.front() + "?";
+  return near.empty() ? text : text + "; did you mean " + SafeForTerminal(near.front()) + "?";
 }
 
 PlaceMap::PlaceMap(std::string_view text) : lines_(Split(text, '\n')) {}

@@ -1,0 +1,1 @@
+SELECT t.name AS thread_name, p.name AS process_name, SUM(s.dur) / 1000000 AS running_ms FROM sched s JOIN thread t ON s.utid = t.utid LEFT JOIN process p ON t.upid = p.upid WHERE t.name GLOB '*DataLoader*' GROUP BY t.utid ORDER BY running_ms DESC;

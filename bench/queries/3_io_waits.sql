@@ -1,0 +1,1 @@
+SELECT t.name AS thread_name, COUNT(DISTINCT s.id) AS io_wait_count, SUM(CASE WHEN s.thread_state = 'D' THEN 1 ELSE 0 END) AS uninterruptible_count FROM sched s JOIN thread t ON s.utid = t.utid GROUP BY t.utid ORDER BY io_wait_count DESC LIMIT 20;
