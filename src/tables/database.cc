@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "tables/duckdb_library.h"
 #include "tables/handles.h"
 #include "tables/sql_place.h"
 
@@ -103,6 +104,7 @@ std::string QuoteText(std::string_view text) {
 
 Result<Database> Database::Open(const char* path, const char* access_mode,
                                 const DatabaseOptions& options) {
+  CULPRIT_TRY(LoadDuckDb());
   duckdb_config config = nullptr;
   CULPRIT_CHECK(duckdb_create_config(&config) == DuckDBSuccess);
   const std::unique_ptr<duckdb_config, decltype(&duckdb_destroy_config)> owner(
