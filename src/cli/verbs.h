@@ -5,6 +5,7 @@
 
 namespace culprit::cli {
 
+Action DeclareCheck(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 

@@ -1,4 +1,4 @@
-// make_trace SWITCHES FILE: a trace with that many sched_switch events and about as many
+// make_sched_trace SWITCHES FILE: a trace with that many sched_switch events and about as many
 // sched_waking, the same bytes each time: 8 CPUs, 400 threads of 40 processes that run some 50 us,
 // then sleep, wait for a disk, or are preempted.
 #include <fmt/core.h>
@@ -210,10 +210,10 @@ Status MakeTrace(std::uint64_t switches, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fmt::print(stderr, "usage: make_trace SWITCHES FILE\n");
+    fmt::print(stderr, "usage: make_sched_trace SWITCHES FILE\n");
     return 2;
   }
   const auto status = culprit::MakeTrace(std::strtoull(argv[1], nullptr, 10), argv[2]);
-  if (!status.ok()) fmt::print(stderr, "make_trace: {}\n", status.error().ToString());
+  if (!status.ok()) fmt::print(stderr, "make_sched_trace: {}\n", status.error().ToString());
   return status.ok() ? 0 : 1;
 }

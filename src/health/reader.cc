@@ -1,0 +1,184 @@
+#include "health/reader.h"
+
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+#include "kernel/proc_task.h"
+
+namespace culprit::health {
+namespace {
+
+// Reads every file that the patterns name into `put(path, text)`.
+template <class Begin, class Put>
+void ReadPatterns(const std::string& root, const std::vector<std::string_view>& patterns,
+                  Begin begin, Put put) {
+  for (const std::string_view pattern : patterns) {
+    const bool many = pattern.find('*') != pattern.npos;
+    for (std::string& path : ExpandPattern(root, pattern)) {
+      begin(path);
+      Text text = ReadText(root, path);
+      // Of a pattern, what is not there is not there.
+      if (many && (text.error_number == ENOENT || text.error_number == ENOTDIR)) continue;
+      put(std::move(path), std::move(text));
+    }
+  }
+}
+
+std::string ReadClock() {
+  timex clock{};
+  const int state = adjtimex(&clock);
+  const bool nanoseconds = (clock.status & STA_NANO) != 0;
+  const double offset_s = static_cast<double>(clock.offset) / (nanoseconds ? 1e9 : 1e6);
+  return "state " + std::to_string(state) + "\nunsync " +
+         std::to_string((clock.status & STA_UNSYNC) != 0 ? 1 : 0) + "\noffset_s " +
+         std::to_string(offset_s) + "\nmaxerror_us " + std::to_string(clock.maxerror) + "\n";
+}
+
+std::string LinkText(const std::string& path) {
+  char target[256];
+  const ssize_t size = readlink(path.c_str(), target, sizeof target);
+  return size > 0 ? std::string(target, static_cast<std::size_t>(size)) : std::string();
+}
+
+// Inside a container, or "".
+std::string ContainerKind() {
+  // The first pid namespace of a kernel has this inode number (include/linux/proc_ns.h): whatever
+  // files lie about, who is in it sees every process.
+  const std::string pid_namespace = LinkText("/proc/self/ns/pid");
+  if (pid_namespace == "pid:[4026531836]") return "";
+  if (PathExists("/run/.containerenv")) return "podman";
+  if (PathExists("/.dockerenv")) return "docker";
+  if (PathExists("/var/run/secrets/kubernetes.io")) return "kubernetes";
+  if (!pid_namespace.empty()) return "a pid namespace";
+  return "";
+}
+
+}  // namespace
+
+NodeFacts NodeReader::ReadFacts() const {
+  NodeFacts facts;
+  facts.live = live();
+  facts.is_root = !live() || geteuid() == 0;
+  const auto read = [&](std::string_view path) {
+    return std::string(TrimBlanks(ReadText(root_, path).text));
+  };
+  facts.host = read("/proc/sys/kernel/hostname");
+  if (facts.host.empty()) facts.host = read("/etc/hostname");
+  facts.boot_id = read("/proc/sys/kernel/random/boot_id");
+  if (live()) facts.container = ContainerKind();
+  const std::string text = ReadText(root_, "/proc/self/cgroup").text;
+  std::vector<kernel::CgroupLine> lines;
+  kernel::ParseTaskCgroups(text, lines);
+  for (const auto& line : lines) {
+    if (line.hierarchy == 0) facts.started_cgroup = line.path;
+  }
+  return facts;
+}
+
+void NodeReader::Launch(std::string_view probe, std::string_view comm, const ChildProbe::Work& work,
+                        std::vector<Running>& into) {
+  auto child = ChildProbe::Start(comm, work);
+  if (!child.ok()) {
+    stuck_.push_back({std::string(probe), child.error().what, true, 0});
+    return;
+  }
+  into.push_back({std::string(probe), std::move(child).value(), NowBoottime()});
+}
+
+void NodeReader::Gather(std::vector<Running>& running, Moment& moment, TimeNs deadline) {
+  for (Running& probe : running) {
+    const bool done = probe.child.Wait(deadline);
+    probe.child.Collect(moment.texts);
+    if (done) continue;
+    stuck_.push_back({probe.probe, probe.child.stuck_at(), probe.child.died(),
+                      ToSeconds(NowBoottime() - probe.started)});
+    probe.child.Kill();
+  }
+  running.clear();
+}
+
+Moment NodeReader::Read(bool last, TimeNs deadline) {
+  Moment moment;
+  moment.at = NowBoottime();
+  std::vector<Running> beside;
+  if (live() && !plan_.sys_files.empty()) {
+    Launch(
+        "sysfs", "culprit-sysfs",
+        [this](ProbeOutput& output) {
+          ReadPatterns(
+              root_, plan_.sys_files, [&](const std::string& path) { output.Begin(path); },
+              [&](const std::string& path, const Text& text) {
+                output.Put(path, text.text, text.error_number);
+              });
+        },
+        beside);
+  }
+  const auto keep = [&](std::string path, Text text) {
+    moment.texts.Put(std::move(path), std::move(text));
+  };
+  const auto nothing = [](const std::string&) {};
+  ReadPatterns(root_, plan_.proc_files, nothing, keep);
+  if (!live()) ReadPatterns(root_, plan_.sys_files, nothing, keep);
+  if (plan_.tasks) {
+    moment.tasks = ScanTasks(root_);
+    ReadWaits(root_, moment.tasks.waiting);
+    if (last) ReadWaits(root_, moment.tasks.zombies);
+  }
+  if (plan_.cgroups) moment.cgroups = ReadCgroups(root_);
+  if (plan_.descriptors && last) {
+    moment.descriptors = ReadDescriptors(root_, moment.tasks.names);
+  }
+  if (plan_.clock && live()) moment.texts.Put("@clock", {ReadClock(), 0});
+  if (plan_.stacks && last) ReadStacks(moment, deadline);
+  Gather(beside, moment, deadline);
+  ParseMoment(moment);
+  return moment;
+}
+
+void NodeReader::ReadStacks(Moment& moment, TimeNs deadline) {
+  auto& rows = moment.tasks.waiting;
+  if (rows.empty()) return;
+  // Hundreds of tasks have few stacks; beyond this a reader learns nothing more.
+  const std::size_t most = std::min<std::size_t>(rows.size(), 2000);
+  if (!live()) {
+    for (std::size_t i = 0; i < most; ++i) ReadStack(root_, rows[i]);
+    return;
+  }
+  std::vector<Running> beside;
+  Launch(
+      "task stacks", "culprit-stacks",
+      [&](ProbeOutput& output) {
+        for (std::size_t i = 0; i < most; ++i) {
+          output.Begin("/proc/" + std::to_string(rows[i].tid) + "/stack");
+          TaskRow row = rows[i];
+          ReadStack(root_, row);
+          std::string text;
+          for (const std::string& frame : row.stack) text += frame + "\n";
+          if (row.stack.empty()) text = "!" + row.stack_error;
+          output.Put("@stack/" + std::to_string(row.tid), text);
+        }
+      },
+      beside);
+  // Stacks are worth a second, not the whole of the time that is left.
+  Gather(beside, moment, std::min(deadline, NowBoottime() + Seconds(1)));
+  for (TaskRow& row : rows) {
+    const std::string_view text = moment.texts.Get("@stack/" + std::to_string(row.tid));
+    row.stack_error = text.starts_with('!') ? text.substr(1)
+                      : text.empty()        ? "not read in time"
+                                            : "";
+    if (!row.stack_error.empty()) continue;
+    for (const std::string_view frame : SplitLines(text)) row.stack.emplace_back(frame);
+  }
+}
+
+void NodeReader::StartSlow() {}
+
+void NodeReader::CollectSlow(Moment& moment, TimeNs deadline) { Gather(slow_, moment, deadline); }
+
+void NodeReader::ForgetStuck() { stuck_.clear(); }
+
+}  // namespace culprit::health
