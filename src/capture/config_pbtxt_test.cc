@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/text.h"
+
 namespace culprit::capture {
 namespace {
 
@@ -218,6 +223,24 @@ TEST(ConfigPbtxt, PollsAreNoFasterThanTheLeastPeriod) {
       "data_sources { config { name: \"linux.sys_stats\" sys_stats_config { psi_period_ms: 1 } } "
       "}");
   EXPECT_EQ(parsed.config.poll.psi, Milliseconds(10));
+}
+
+// docs/config.md names every field that is followed.
+TEST(ConfigPbtxt, EveryFieldIsDocumented) {
+  const char* source = std::getenv("CULPRIT_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "CULPRIT_SOURCE_DIR is not set: run by ctest";
+  const auto page = ReadFile(std::string(source) + "/docs/config.md");
+  ASSERT_TRUE(page.ok()) << page.error().ToString();
+  const auto proto = ReadFile(std::string(source) + "/src/capture/trace_config.proto");
+  ASSERT_TRUE(proto.ok()) << proto.error().ToString();
+  int fields = 0;
+  for (const auto line : SplitLines(*proto)) {
+    const auto words = SplitWords(line);
+    if (words.size() < 4 || (words[0] != "optional" && words[0] != "repeated")) continue;
+    EXPECT_THAT(*page, HasSubstr(words[2]));
+    ++fields;
+  }
+  EXPECT_GT(fields, 30);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The main job of culprit on this machine: records a few seconds of a real workload and says what the
+# threads did.
+#   tools/demo.sh PROGRAM
+set -euo pipefail
+culprit=$(realpath "$1")
+cd "$(dirname "$0")/.."
+seconds=${DEMO_SECONDS:-4}
+[[ $(id -u) == 0 ]] || { echo "demo: recording needs root: run sudo ./dev demo" >&2; exit 1; }
+
+# Beside the build, on a real disk: in a tmpfs fsync would wait for nothing.
+work=$(dirname "$culprit")/../demo
+mkdir -p "$work"
+work=$(realpath "$work")
+trace=$work/demo.trace
+
+title() { printf '\n== %s\n' "$*"; }
+say_and_do() { printf '$ culprit %s\n' "$(printf '%q ' "$@" | sed "s|$work/||g; s|$PWD/||g")"; "$culprit" "$@"; }
+
+title "Recording $seconds s of a small training job on $(nproc) CPUs"
+say_and_do record -o "$trace" -- python3 tools/demo/workload.py "$seconds" "$work"
+
+title "Who used the CPUs"
+say_and_do query "$trace" -f tools/demo/cpu.sql
+title "Who was runnable and had no CPU"
+say_and_do query "$trace" -f tools/demo/runnable.sql
+title "Who waited in D state, and where"
+say_and_do query "$trace" -f tools/demo/blocked.sql
+
+cat <<END
+
+The recording is $trace. Go on with
+  $culprit query $trace        # your own SQL
+  $culprit open $trace         # the same recording in Perfetto's UI
+END
