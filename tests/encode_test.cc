@@ -37,7 +37,7 @@ struct Encoded {
   Dump dump;
 };
 
-Encoded Encode(const FtraceSpool& spool, EncodeOptions options = {}) {
+Encoded Encode(const FtraceSpool& spool, EncodeOptions options = {}, bool with_dump = true) {
   const std::string path = ::testing::TempDir() + "encode_test.pftrace";
   Encoded encoded;
   auto writer = tracefile::TraceWriter::Create(path).value();
@@ -48,6 +48,7 @@ Encoded Encode(const FtraceSpool& spool, EncodeOptions options = {}) {
   EXPECT_TRUE(writer.Commit().ok());
   encoded.bytes = ReadFile(path).value();
   ::unlink(path.c_str());
+  if (!with_dump) return encoded;
   encoded.dump = synthetic::DumpTrace(encoded.bytes);
   EXPECT_THAT(encoded.dump.faults, ElementsAre());
   return encoded;
@@ -185,9 +186,9 @@ TEST(EncodeFtrace, GivesTheSameBytesOnAnyNumberOfThreads) {
   one.threads = 1;
   EncodeOptions four;
   four.threads = 4;
-  const std::string expected = Encode(spool, one).bytes;
-  EXPECT_EQ(Encode(spool, four).bytes, expected);
-  EXPECT_EQ(Encode(spool, four).bytes, expected);
+  const std::string expected = Encode(spool, one, false).bytes;
+  EXPECT_TRUE(Encode(spool, four, false).bytes == expected);
+  EXPECT_TRUE(Encode(spool, four, false).bytes == expected);
 }
 
 TEST(EncodeFtrace, ReadsLargeSubBuffers) {
