@@ -1,0 +1,109 @@
+// AppendPool: worker threads that append rows to tables. Work comes in segments; those of a table
+// are committed in the order in which they came, so that rows lie in order of their ids.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "load/row_stream.h"
+#include "tables/appender.h"
+#include "tables/database.h"
+
+namespace culprit::load {
+
+class AppendPool {
+ public:
+  AppendPool(const tables::Database& database, unsigned threads);
+  ~AppendPool();
+  AppendPool(const AppendPool&) = delete;
+  AppendPool& operator=(const AppendPool&) = delete;
+
+  using Fill = std::function<Status(tables::Appender&)>;
+  // Waits while too many segments are under way: that bounds memory.
+  void Submit(const std::string& table, Fill fill);
+  // Waits until all is committed; the first Error of any segment.
+  Status Finish();
+  bool has_failed() const;
+
+ private:
+  struct Segment {
+    std::string table;
+    std::uint64_t number;  // within its table
+    Fill fill;
+  };
+  void Work();
+  Status Append(Segment& segment);
+
+  const tables::Database& database_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Segment> waiting_;
+  std::map<std::string, std::uint64_t> submitted_;  // segments of a table
+  std::map<std::string, std::uint64_t> committed_;
+  std::size_t under_way_ = 0;
+  std::size_t most_waiting_;
+  bool is_done_ = false;
+  std::optional<Error> error_;
+  std::vector<std::thread> threads_;
+};
+
+// Collects the blocks of one table into segments of whole row groups of DuckDB (122,880 rows, 60
+// blocks), which it takes over as they are.
+template <class Row>
+class TableSink final : public BlockSink<Row> {
+ public:
+  using Block = RowBlock<Row>;
+  using Convert = std::function<Status(const Block&, tables::Appender&)>;
+  static constexpr std::size_t kSegmentBlocks = 120;
+
+  TableSink(AppendPool& pool, std::string table, Convert convert)
+      : pool_(pool), table_(std::move(table)), convert_(std::move(convert)) {}
+
+  void Take(std::unique_ptr<Block> block) override {
+    if (block->count == 0) return;
+    blocks_.push_back(std::move(block));
+    if (blocks_.size() == kSegmentBlocks) Submit();
+  }
+  // The last segment; to be called once the stream is finished.
+  void Finish() {
+    if (!blocks_.empty()) Submit();
+  }
+
+ private:
+  void Submit() {
+    auto blocks = std::make_shared<std::vector<std::unique_ptr<Block>>>(std::move(blocks_));
+    blocks_.clear();
+    pool_.Submit(table_, [blocks, convert = convert_](tables::Appender& appender) -> Status {
+      for (std::unique_ptr<Block>& block : *blocks) {
+        CULPRIT_TRY(convert(*block, appender));
+        block.reset();
+      }
+      return {};
+    });
+  }
+
+  AppendPool& pool_;
+  std::string table_;
+  Convert convert_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+};
+
+// For tables that a pass does not fill.
+template <class Row>
+class NullSink final : public BlockSink<Row> {
+ public:
+  void Take(std::unique_ptr<RowBlock<Row>>) override {}
+};
+
+}  // namespace culprit::load

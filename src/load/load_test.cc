@@ -1,0 +1,115 @@
+#include "load/load.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/file.h"
+#include "load/testing_database.h"
+#include "load/testing_trace.h"
+
+namespace culprit::load {
+namespace {
+
+constexpr std::uint32_t kSwitch = 4;
+constexpr std::uint32_t kWaking = 20;
+
+TEST(Load, ThreadsRunSleepAndWake) {
+  // On CPU 0: a runs 1000-1500, sleeps, is woken at 1800 by b on CPU 1, runs from 2000 on.
+  TestTrace trace;
+  trace.Kernel("6.1.0").Bundle(
+      0, {FtraceEventOf(1000, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11)),
+          FtraceEventOf(1500, 11, kSwitch, SwitchPayload("a", 11, 2, "swapper/0", 0)),
+          FtraceEventOf(2000, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11))});
+  trace.Bundle(1, {FtraceEventOf(1100, 0, kSwitch, SwitchPayload("swapper/1", 0, 0, "b", 12)),
+                   FtraceEventOf(1800, 12, kWaking, WakingPayload("a", 11, 0))});
+  LoadedTrace loaded(trace.bytes());
+  EXPECT_EQ(loaded.Rows("SELECT s.ts, s.dur, s.cpu, t.tid, t.name, s.end_state FROM sched s JOIN "
+                        "thread t USING (utid) ORDER BY s.id"),
+            "1000|500|0|11|a|D\n"
+            "1100|-1|1|12|b|NULL\n"
+            "1500|500|0|0|swapper|R\n"
+            "2000|-1|0|11|a|NULL\n");
+  EXPECT_EQ(loaded.Rows("SELECT s.ts, s.dur, s.state, s.cpu, w.tid, s.waker_id FROM thread_state s "
+                        "JOIN thread t USING (utid) LEFT JOIN thread w ON w.utid = s.waker_utid "
+                        "WHERE t.tid = 11 ORDER BY s.id"),
+            "1000|500|Running|0|NULL|NULL\n"
+            "1500|300|D|NULL|NULL|NULL\n"
+            "1800|200|R|NULL|12|1\n"
+            "2000|-1|Running|0|NULL|NULL\n");
+  EXPECT_EQ(loaded.Rows("SELECT count(*) FROM thread_state s JOIN thread t USING (utid) WHERE "
+                        "t.tid = 0"),
+            "0\n");
+  EXPECT_EQ(loaded.Rows("SELECT start_ts, end_ts FROM trace_bounds"), "1000|2000\n");
+}
+
+TEST(Load, CompactColumnsOfOneCpu) {
+  namespace Compact = tracefile::FtraceEventBundle::CompactSched;
+  M compact;
+  compact.Text(Compact::kInternTable, "a").Text(Compact::kInternTable, "b");
+  compact.Packed(Compact::kSwitchTimestamp, {1000, 100, 100, 100});
+  compact.Packed(Compact::kSwitchPrevState, {0, 1, 2, 0});
+  compact.Packed(Compact::kSwitchNextPid, {11, 12, 11, 12});
+  compact.Packed(Compact::kSwitchNextPrio, {120, 120, 120, 120});
+  compact.Packed(Compact::kSwitchNextCommIndex, {0, 1, 0, 1});
+  compact.Packed(Compact::kWakingTimestamp, {900, 250});
+  compact.Packed(Compact::kWakingPid, {11, 11});
+  compact.Packed(Compact::kWakingTargetCpu, {0, 0});
+  compact.Packed(Compact::kWakingPrio, {120, 120});
+  compact.Packed(Compact::kWakingCommIndex, {0, 0});
+  compact.Packed(Compact::kWakingCommonFlags, {1, 9});
+  TestTrace trace;
+  trace.Kernel("6.1.0").Packet(-1, tracefile::TracePacket::kFtraceEvents,
+                               M().Int(tracefile::FtraceEventBundle::kCpu, 3)
+                                   .Message(tracefile::FtraceEventBundle::kCompactSched, compact));
+  LoadedTrace loaded(trace.bytes());
+  // The first switch says who comes and not who goes: no row. The waking before it has no waker.
+  EXPECT_EQ(loaded.Rows("SELECT ts, dur, cpu, tid, name, end_state FROM sched s JOIN thread t "
+                        "USING (utid) ORDER BY s.id"),
+            "1100|100|3|12|b|D\n"
+            "1200|100|3|11|a|R\n"
+            "1300|-1|3|12|b|NULL\n");
+  EXPECT_EQ(loaded.Rows("SELECT w.ts, k.tid, e.tid, target_cpu, irq_context, spurious FROM wakeup "
+                        "w JOIN thread k ON k.utid = waker_utid JOIN thread e ON e.utid = "
+                        "wakee_utid"),
+            "1150|12|11|0|1|0\n");
+  EXPECT_EQ(loaded.summary().sched_events, 6U);
+}
+
+TEST(Load, WhatIsNoTraceIsNamed) {
+  tables::Database database = tables::Database::OpenInMemory().value();
+  const auto missing = LoadTrace("/nonexistent/trace", database);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().what.find("/nonexistent/trace"), std::string::npos);
+  const auto empty = LoadTrace("/dev/null", database);
+  ASSERT_FALSE(empty.ok());
+  EXPECT_NE(empty.error().what.find("empty"), std::string::npos);
+}
+
+TEST(Load, CutAnywhereLoadsWhatIsWhole) {
+  TestTrace trace;
+  trace.Kernel("6.1.0");
+  for (int i = 0; i < 5; ++i) {
+    trace.Bundle(
+        0, {FtraceEventOf(1000 + 100 * i, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11)),
+            FtraceEventOf(1050 + 100 * i, 11, kSwitch, SwitchPayload("a", 11, 1, "swapper/0", 0))});
+  }
+  const std::string whole = trace.bytes();
+  std::uint64_t last = 0;
+  for (std::size_t size = 3; size <= whole.size(); size += 97) {
+    LoadedTrace loaded(whole.substr(0, size));
+    EXPECT_GE(loaded.summary().events, last);
+    EXPECT_LE(loaded.summary().events, 10U);
+    last = loaded.summary().events;
+    if (loaded.summary().truncated) {
+      EXPECT_EQ(loaded.Rows("SELECT value FROM stats WHERE name = 'trace_file_truncated'"), "1\n");
+    }
+  }
+  EXPECT_FALSE(LoadedTrace(whole).summary().truncated);
+  EXPECT_TRUE(LoadedTrace(whole.substr(0, whole.size() - 1)).summary().truncated);
+}
+
+}  // namespace
+}  // namespace culprit::load

@@ -1,0 +1,58 @@
+// SliceTracker: nested slices on tracks: what begins last ends first. Fills the slice table; knows
+// neither markers nor interrupts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "load/row_stream.h"
+#include "load/rows.h"
+#include "load/stats.h"
+#include "load/track_table.h"
+
+namespace culprit::load {
+
+class SliceTracker {
+ public:
+  SliceTracker(RowStream<SliceRow>& slices, TraceStats& stats) : slices_(slices), stats_(stats) {}
+
+  RowId Begin(std::int64_t ts, TrackId track, StringId category, StringId name,
+              std::uint32_t arg_set_id = kNone);
+  // Ends the newest open slice of that category (kNoString: any). False: there is none.
+  bool End(std::int64_t ts, TrackId track, StringId category = kNoString);
+  RowId Instant(std::int64_t ts, TrackId track, StringId category, StringId name);
+  // A slice whose both ends are known, on a track that it does not nest on.
+  RowId Whole(std::int64_t ts, std::int64_t dur, TrackId track, StringId category, StringId name);
+
+  bool HasOpen(TrackId track) const { return track < tracks_.size() && tracks_[track].open > 0; }
+  // Events are missing: what is open on the track keeps dur -1 for good. Returns how many.
+  std::size_t Cut(TrackId track);
+
+ private:
+  struct Level {
+    RowId row;
+    std::int64_t ts;
+    std::int64_t dur;
+    StringId category;
+  };
+  struct Stack {
+    std::vector<Level> levels;
+    std::size_t open = 0;  // levels whose end was not seen
+  };
+  static constexpr std::size_t kDeepest = 512;
+
+  Stack& StackOf(TrackId track) {
+    if (track >= tracks_.size()) tracks_.resize(track + 1);
+    return tracks_[track];
+  }
+  // Takes off what ended before `ts`.
+  static void TakeOffEnded(Stack& stack, std::int64_t ts, bool is_instant);
+  RowId Push(Stack& stack, std::int64_t ts, std::int64_t dur, TrackId track, StringId category,
+             StringId name, std::uint32_t arg_set_id);
+
+  RowStream<SliceRow>& slices_;
+  TraceStats& stats_;
+  std::vector<Stack> tracks_;
+};
+
+}  // namespace culprit::load

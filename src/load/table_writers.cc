@@ -1,0 +1,242 @@
+#include "load/table_writers.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace culprit::load {
+namespace {
+
+using tables::Appender;
+
+// A column from a member of each row.
+template <class T, class Row, class Get>
+void Column(const RowBlock<Row>& block, Appender& out, std::size_t column, Get get) {
+  T* values = out.Column<T>(column);
+  for (std::size_t i = 0; i < block.count; ++i) values[i] = static_cast<T>(get(block.rows[i]));
+}
+
+// The same with NULL where the member has the value that says "none".
+template <class T, class Row, class Get, class None>
+void NullableColumn(const RowBlock<Row>& block, Appender& out, std::size_t column, Get get,
+                    None none) {
+  T* values = out.Column<T>(column);
+  for (std::size_t i = 0; i < block.count; ++i) {
+    const auto value = get(block.rows[i]);
+    values[i] = static_cast<T>(value);
+    if (value == none) out.SetNull(column, i);
+  }
+}
+
+template <class Row, class Get>
+void TextColumn(const RowBlock<Row>& block, const StringPool& strings, Appender& out,
+                std::size_t column, Get get) {
+  for (std::size_t i = 0; i < block.count; ++i) {
+    const StringId id = get(block.rows[i]);
+    if (id == kNoString) {
+      out.SetNull(column, i);
+    } else {
+      out.SetText(column, i, strings.Text(id));
+    }
+  }
+}
+
+}  // namespace
+
+Status WriteBlock(const RowBlock<SchedRow>& block, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("dur"), [](const auto& row) { return row.dur; });
+  Column<std::int16_t>(block, out, out.ColumnIndex("cpu"), [](const auto& row) { return row.cpu; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("utid"),
+                       [](const auto& row) { return row.utid; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("upid"), [](const auto& row) { return row.upid; }, kNone);
+  Column<std::int16_t>(block, out, out.ColumnIndex("priority"),
+                       [](const auto& row) { return row.priority; });
+  NullableColumn<std::uint16_t>(
+      block, out, out.ColumnIndex("end_state"), [](const auto& row) { return row.end_state; },
+      kNoState);
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<ThreadStateRow>& block, const StringPool& strings, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("dur"), [](const auto& row) { return row.dur; });
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("cpu"), [](const auto& row) { return row.cpu; }, kNone);
+  Column<std::int32_t>(block, out, out.ColumnIndex("utid"),
+                       [](const auto& row) { return row.utid; });
+  NullableColumn<std::uint16_t>(
+      block, out, out.ColumnIndex("state"), [](const auto& row) { return row.state; }, kNoState);
+  NullableColumn<std::int8_t>(
+      block, out, out.ColumnIndex("io_wait"), [](const auto& row) { return row.io_wait; }, -1);
+  NullableColumn<std::int8_t>(
+      block, out, out.ColumnIndex("irq_context"), [](const auto& row) { return row.irq_context; },
+      Irq::kUnknown);
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("waker_utid"), [](const auto& row) { return row.waker_utid; },
+      kNone);
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("waker_id"), [](const auto& row) { return row.waker_id; }, kNone);
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("target_cpu"), [](const auto& row) { return row.target_cpu; },
+      kNone);
+  TextColumn(block, strings, out, out.ColumnIndex("blocked_function"),
+             [](const auto& row) { return row.blocked_function; });
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<SpuriousWakeupRow>& block, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("thread_state_id"),
+      [](const auto& row) { return row.thread_state_id; }, kNone);
+  NullableColumn<std::int8_t>(
+      block, out, out.ColumnIndex("irq_context"), [](const auto& row) { return row.irq_context; },
+      Irq::kUnknown);
+  Column<std::int32_t>(block, out, out.ColumnIndex("utid"),
+                       [](const auto& row) { return row.utid; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("waker_utid"), [](const auto& row) { return row.waker_utid; },
+      kNone);
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("target_cpu"), [](const auto& row) { return row.target_cpu; },
+      kNone);
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<SliceRow>& block, const StringPool& strings, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("dur"), [](const auto& row) { return row.dur; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("track_id"),
+                       [](const auto& row) { return row.track_id; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("depth"),
+                       [](const auto& row) { return row.depth; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("parent_id"), [](const auto& row) { return row.parent_id; },
+      kNone);
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("arg_set_id"), [](const auto& row) { return row.arg_set_id; },
+      kNone);
+  TextColumn(block, strings, out, out.ColumnIndex("category"),
+             [](const auto& row) { return row.category; });
+  TextColumn(block, strings, out, out.ColumnIndex("name"),
+             [](const auto& row) { return row.name; });
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<CounterRow>& block, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("track_id"),
+                       [](const auto& row) { return row.track_id; });
+  Column<double>(block, out, out.ColumnIndex("value"), [](const auto& row) { return row.value; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("arg_set_id"), [](const auto&) { return kNone; }, kNone);
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<BlockIoRow>& block, const StringPool& strings, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("dev"), [](const auto& row) { return row.dev; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("sector"),
+                       [](const auto& row) { return row.sector; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("bytes"),
+                       [](const auto& row) { return row.bytes; });
+  NullableColumn<std::int64_t>(
+      block, out, out.ColumnIndex("insert_ts"), [](const auto& row) { return row.insert_ts; }, -1);
+  NullableColumn<std::int64_t>(
+      block, out, out.ColumnIndex("issue_ts"), [](const auto& row) { return row.issue_ts; }, -1);
+  NullableColumn<std::int64_t>(
+      block, out, out.ColumnIndex("complete_ts"), [](const auto& row) { return row.complete_ts; },
+      -1);
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("utid"), [](const auto& row) { return row.utid; }, kNone);
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("cpu"), [](const auto& row) { return row.cpu; }, kNone);
+  const std::size_t error = out.ColumnIndex("error");
+  Column<std::int32_t>(block, out, error, [](const auto& row) { return row.error; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("requeues"),
+                       [](const auto& row) { return row.requeues; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("merged_bios"),
+                       [](const auto& row) { return row.merges; });
+  const std::size_t device = out.ColumnIndex("device");
+  const std::size_t op = out.ColumnIndex("op");
+  for (std::size_t i = 0; i < block.count; ++i) {
+    const BlockIoRow& row = block.rows[i];
+    if (row.complete_ts < 0) out.SetNull(error, i);
+    // As in stat(2): the recorder has translated the kernel's own numbering.
+    out.SetText(
+        device, i,
+        fmt::format("{}:{}", row.dev >> 8 & 0xFFF, (row.dev & 0xFF) | (row.dev >> 12 & 0xFFFFF00)));
+    out.SetText(op, i, row.op == kNoString ? std::string_view() : strings.Text(row.op));
+  }
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<BlockedStackRow>& block, Appender& out) {
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("utid"),
+                       [](const auto& row) { return row.utid; });
+  NullableColumn<std::int64_t>(
+      block, out, out.ColumnIndex("thread_state_id"),
+      [](const auto& row) { return row.thread_state_id; }, kNone);
+  Column<std::int64_t>(block, out, out.ColumnIndex("callsite_id"),
+                       [](const auto& row) { return row.callsite_id; });
+  return out.Flush(block.count);
+}
+
+Result<RowWriter> RowWriter::Open(const tables::Database& database, std::string_view table,
+                                  std::initializer_list<std::string_view> columns) {
+  CULPRIT_ASSIGN(Appender appender, Appender::Open(database, table));
+  RowWriter writer(std::move(appender));
+  std::vector<bool> is_named(writer.appender_.column_count());
+  for (const std::string_view name : columns) {
+    writer.columns_.push_back(writer.appender_.ColumnIndex(name));
+    is_named[writer.columns_.back()] = true;
+  }
+  for (std::size_t i = 0; i < is_named.size(); ++i) {
+    if (!is_named[i]) writer.others_.push_back(i);
+  }
+  return writer;
+}
+
+RowWriter& RowWriter::Int(std::optional<std::int64_t> value) {
+  const std::size_t column = columns_[next_++];
+  appender_.Column<std::int64_t>(column)[row_] = value.value_or(0);
+  if (!value.has_value()) appender_.SetNull(column, row_);
+  return *this;
+}
+
+RowWriter& RowWriter::Text(std::optional<std::string_view> text) {
+  const std::size_t column = columns_[next_++];
+  if (text.has_value()) {
+    appender_.SetText(column, row_, *text);
+  } else {
+    appender_.SetNull(column, row_);
+  }
+  return *this;
+}
+
+RowWriter& RowWriter::Text(const StringPool& strings, StringId id) {
+  return id == kNoString ? Text(std::nullopt) : Text(strings.Text(id));
+}
+
+Status RowWriter::EndRow() {
+  for (const std::size_t column : others_) appender_.SetNull(column, row_);
+  next_ = 0;
+  if (++row_ < Appender::kChunkRows) return {};
+  row_ = 0;
+  return appender_.Flush(Appender::kChunkRows);
+}
+
+Status RowWriter::Close() {
+  CULPRIT_TRY(appender_.Flush(row_));
+  return appender_.Close();
+}
+
+}  // namespace culprit::load

@@ -1,0 +1,86 @@
+// TraceIndex: the first, quick pass over a trace in Perfetto's format: where the bundles of each
+// CPU and the other timestamped packets lie, what was interned, which clocks there are. Keeps
+// places and not events; memory is a few bytes for each packet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "load/clock_map.h"
+#include "load/interned.h"
+#include "load/stats.h"
+#include "tracefile/trace_file.h"
+
+namespace culprit::load {
+
+struct BundleRef {
+  std::string_view body;   // an FtraceEventBundle
+  std::int64_t first_ts;   // trace time of its first event
+  std::uint32_t interned;  // index into TraceIndex::interned
+  std::uint32_t clock_id;
+  std::uint32_t sequence;  // of clock_id, when that is local to one
+  bool has_lost_events;    // events are missing before it
+};
+
+struct CpuIndex {
+  std::uint32_t cpu = 0;
+  std::vector<BundleRef> bundles;  // in order of first_ts
+};
+
+// A packet that takes part in the order of time.
+struct PacketRef {
+  std::int64_t ts;
+  std::uint32_t field;  // of TracePacket
+  std::uint32_t interned;
+  std::string_view body;
+};
+
+// A stretch without events of a CPU, as the recorder knew it.
+struct LostGap {
+  std::uint32_t cpu = 0;
+  std::optional<std::int64_t> begin;
+  std::int64_t end = 0;
+  std::optional<std::int64_t> events;
+};
+
+struct ClockSnapshotRow {
+  std::int64_t ts = 0;
+  std::uint32_t clock_id = 0;
+  std::int64_t value = 0;
+  std::uint32_t snapshot = 0;
+};
+
+struct CounterTrackDescription {
+  std::string_view name;
+  std::uint64_t unit = 0;
+  std::int64_t unit_multiplier = 1;
+  bool is_incremental = false;
+};
+
+struct TraceIndex {
+  std::vector<CpuIndex> cpus;      // in order of the CPU's number
+  std::vector<PacketRef> packets;  // in order of ts
+  std::vector<Interned> interned;  // [0] is empty
+  ClockMap clocks;
+  std::vector<ClockSnapshotRow> clock_snapshots;
+  std::vector<LostGap> lost_gaps;
+  std::vector<std::string_view> untimed;  // whole packets: system info, config, stats, CPUs
+  std::unordered_map<std::uint64_t, CounterTrackDescription> counter_tracks;  // by uuid
+  std::unordered_map<std::uint32_t, std::string_view> generic_events;  // field -> DescriptorProto
+  std::string_view sched_switch_format;
+  std::string_view kernel_release;
+  // From here on every CPU has events; earlier ones are in ftrace_event alone.
+  std::int64_t all_cpus_from = INT64_MIN;
+  // Events before are left over from before the recording.
+  std::int64_t tracing_started = INT64_MIN;
+  std::uint64_t packet_count = 0;
+  bool is_truncated = false;
+};
+
+// Never fails: what cannot be read is counted in `stats`.
+TraceIndex IndexTrace(const tracefile::TraceFile& file, TraceStats& stats);
+
+}  // namespace culprit::load
