@@ -112,8 +112,8 @@ std::vector<std::string> LinesOfPages(const FtraceSpool& spool, bool with_prev) 
           line += " waking " + CommAt(record.data, 8) + ":" +
                   std::to_string(At<std::int32_t>(record.data, 24)) + "/" +
                   std::to_string(At<std::int32_t>(record.data, 28)) + " on " +
-                  std::to_string(At<std::int32_t>(record.data, 32)) + " flags " +
-                  std::to_string(At<std::uint8_t>(record.data, 2));
+                  std::to_string(At<std::int32_t>(record.data, 32));
+          if (!with_prev) line += " flags " + std::to_string(At<std::uint8_t>(record.data, 2));
         }
         lines.push_back(line);
       }
@@ -137,7 +137,9 @@ std::vector<std::string> LinesOfDump(const Dump& dump, bool with_prev) {
               fields["next_prio"];
     } else {
       line += " waking " + fields["comm"] + ":" + fields["pid"] + "/" + fields["prio"] + " on " +
-              fields["target_cpu"] + " flags " + fields["common_flags"];
+              fields["target_cpu"];
+      // Only the columns have a place for the flags.
+      if (!with_prev) line += " flags " + fields["common_flags"];
     }
     lines.push_back(line);
   }
@@ -696,8 +698,7 @@ TEST(EncodeFtrace, AgreesWithTheKernelsOwnText) {
                         field["next_comm"] + " " + field["next_pid"] + " " + field["next_prio"]);
       } else if (event.name == "sched_waking") {
         lines.push_back(std::to_string(event.time_ns) + " " + field["comm"] + " " + field["pid"] +
-                        " " + field["target_cpu"] + " " + field["prio"] + " " +
-                        field["common_flags"]);
+                        " " + field["target_cpu"] + " " + field["prio"]);
       }
     }
     std::sort(lines.begin(), lines.end());

@@ -101,22 +101,16 @@ void BundleWriter::AddWaking(const EventPlan& event, std::uint64_t time_ns,
   ++compact_count_;
 }
 
-// bundle.event { timestamp, pid, [common_flags], FIELD_ID { body } }, written in one piece: all
-// lengths are known.
-void BundleWriter::AddMessage(const EventPlan& event, std::uint64_t time_ns,
-                              std::span<const std::byte> record, std::uint32_t field_id,
-                              std::string_view body) {
+// bundle.event { timestamp, pid, FIELD_ID { body } }, written in one piece: all lengths are known.
+// common_flags has a number in the format but no reader: viewers take it for an event.
+void BundleWriter::AddMessage(std::uint64_t time_ns, std::span<const std::byte> record,
+                              std::uint32_t field_id, std::string_view body) {
   std::int32_t signed_pid;
   std::memcpy(&signed_pid, record.data() + plan_.pid_offset(), sizeof(signed_pid));
   const auto pid = static_cast<std::uint32_t>(signed_pid);
   const std::uint32_t key = tf::LengthKey(field_id);
-  std::size_t size = 1 + tf::VarintBytes(time_ns) + 1 + tf::VarintBytes(pid) +
-                     tf::VarintBytes(key) + tf::VarintBytes(body.size()) + body.size();
-  std::uint64_t flags = 0;
-  if (event.has_common_flags) {
-    flags = static_cast<std::uint8_t>(record[plan_.flags_offset()]);
-    size += 1 + tf::VarintBytes(flags);
-  }
+  const std::size_t size = 1 + tf::VarintBytes(time_ns) + 1 + tf::VarintBytes(pid) +
+                           tf::VarintBytes(key) + tf::VarintBytes(body.size()) + body.size();
   char* at = events_.Reserve(6 * tf::kLongestVarint + size);
   at = tf::PutVarint(at, tf::LengthKey(tf::FtraceEventBundle::kEvent));
   at = tf::PutVarint(at, size);
@@ -124,10 +118,6 @@ void BundleWriter::AddMessage(const EventPlan& event, std::uint64_t time_ns,
   at = tf::PutVarint(at, time_ns);
   at = tf::PutVarint(at, tf::VarintKey(tf::FtraceEvent::kPid));
   at = tf::PutVarint(at, pid);
-  if (event.has_common_flags) {
-    at = tf::PutVarint(at, tf::VarintKey(tf::FtraceEvent::kCommonFlags));
-    at = tf::PutVarint(at, flags);
-  }
   at = tf::PutVarint(at, key);
   at = tf::PutVarint(at, body.size());
   if (!body.empty()) std::memcpy(at, body.data(), body.size());
@@ -164,7 +154,7 @@ bool BundleWriter::AddStack(const EventPlan& event, std::uint64_t time_ns,
   body_.Varint(2 + kFieldName.size() + 1 + tf::VarintBytes(iid));
   body_.BytesField(Generic::Field::kName, kFieldName);
   body_.VarintField(Generic::Field::kUintValue, iid);
-  AddMessage(event, time_ns, record, tf::FtraceEvent::kGeneric, body_.view());
+  AddMessage(time_ns, record, tf::FtraceEvent::kGeneric, body_.view());
   return true;
 }
 
@@ -183,12 +173,12 @@ bool BundleWriter::Add(const EventPlan& event, std::uint64_t time_ns,
     case EventMode::kTyped:
       body_.Clear();
       is_whole = EncodeTypedFields(plan_, event, record, interner_, body_);
-      AddMessage(event, time_ns, record, event.field_id, body_.view());
+      AddMessage(time_ns, record, event.field_id, body_.view());
       break;
     case EventMode::kGeneric:
       body_.Clear();
       is_whole = EncodeGenericFields(plan_, event, record, body_);
-      AddMessage(event, time_ns, record, tf::FtraceEvent::kGeneric, body_.view());
+      AddMessage(time_ns, record, tf::FtraceEvent::kGeneric, body_.view());
       break;
     case EventMode::kKernelStack:
       is_whole = AddStack(event, time_ns, record);

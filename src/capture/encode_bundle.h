@@ -66,8 +66,8 @@ class BundleWriter {
 
   void AddSwitch(const EventPlan& event, std::uint64_t time_ns, const std::byte* record);
   void AddWaking(const EventPlan& event, std::uint64_t time_ns, const std::byte* record);
-  void AddMessage(const EventPlan& event, std::uint64_t time_ns, std::span<const std::byte> record,
-                  std::uint32_t field_id, std::string_view body);
+  void AddMessage(std::uint64_t time_ns, std::span<const std::byte> record, std::uint32_t field_id,
+                  std::string_view body);
   bool AddStack(const EventPlan& event, std::uint64_t time_ns, std::span<const std::byte> record);
   void WriteCompact(tracefile::WireBuffer& out);
 

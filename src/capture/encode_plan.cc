@@ -163,9 +163,6 @@ std::unique_ptr<EventPlan> PlanEvent(const std::string& group, const EventFormat
   auto plan = std::make_unique<EventPlan>();
   plan->name = group + "/" + format.name;
   plan->least_bytes = FixedEnd(format);
-  plan->has_common_flags = plan->name == "sched/sched_waking" ||
-                           plan->name == "sched/sched_wakeup" ||
-                           plan->name == "sched/sched_wakeup_new";
   if (plan->name == "ftrace/kernel_stack" && PlanKernelStack(format, *plan)) return plan;
   if (compact_sched && plan->name == "sched/sched_switch" && PlanCompactSwitch(format, *plan)) {
     return plan;

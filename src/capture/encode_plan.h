@@ -41,7 +41,6 @@ struct EventPlan {
   EventMode mode = EventMode::kGeneric;
   std::uint32_t field_id = 0;     // kTyped: in FtraceEvent
   std::uint32_t least_bytes = 0;  // a shorter record is malformed
-  bool has_common_flags = false;  // FtraceEvent.common_flags is written (wakeups: irq or not)
   std::string generic_head;       // kGeneric: the encoded event_name
   std::vector<FieldPlan> fields;  // kTyped, kGeneric
   // Places of the columns of compact_sched, and of a stack's addresses.

@@ -147,8 +147,6 @@ DumpedEvent ReadEvent(pbf_reader message, const Interned& interned, Dump& dump) 
       event.time_ns = message.get_uint64();
     } else if (message.tag() == tf::FtraceEvent::kPid) {
       event.pid = message.get_uint32();
-    } else if (message.tag() == tf::FtraceEvent::kCommonFlags) {
-      event.fields["common_flags"] = std::to_string(message.get_uint32());
     } else if (message.tag() == tf::FtraceEvent::kGeneric) {
       ReadGeneric(message.get_message(), event);
     } else if (const tf::EventType* type = tf::FindEventType(message.tag())) {
