@@ -146,8 +146,7 @@ void CgroupReader::AddWithParents(const Hierarchy& hierarchy, std::string_view p
         hierarchy.root == "/" ? path : path.substr(hierarchy.root.size());
     const std::string folder = JoinPath(hierarchy.mount_point, below);
     // A quota of none: "max 100000" in v2, -1 in v1, and no file for the root.
-    const auto quota =
-        ReadFile(JoinPath(folder, hierarchy.is_v2 ? "cpu.max" : "cpu.cfs_quota_us"));
+    const auto quota = ReadFile(JoinPath(folder, hierarchy.is_v2 ? "cpu.max" : "cpu.cfs_quota_us"));
     if (!quota || quota->starts_with("max") || quota->starts_with("-")) continue;
     PolledFile stat(JoinPath(folder, "cpu.stat"));
     if (stat.valid()) found.emplace(std::string(path), std::move(stat));

@@ -198,6 +198,20 @@ Result<FtraceSpool> Drain::NextSegment() {
   return done;
 }
 
+Status Drain::Resume() {
+  if (!thread_.joinable()) return {};
+  Raise(stop_);
+  thread_.join();
+  eventfd_t count;
+  static_cast<void>(eventfd_read(stop_.get(), &count));
+  static_cast<void>(eventfd_read(full_.get(), &count));
+  {
+    const std::lock_guard lock(mutex_);
+    reason_.clear();
+  }
+  return StartReader();
+}
+
 Result<FtraceSpool> Drain::Finish() {
   if (thread_.joinable()) {
     Raise(stop_);

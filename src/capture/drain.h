@@ -39,6 +39,8 @@ class Drain {
 
   // All events up to now; later ones go to the next segment.
   Result<FtraceSpool> NextSegment();
+  // After a NextSegment has made room again: forgets why the spool was full and goes on reading.
+  [[nodiscard]] Status Resume();
   // After the kernel has stopped: ends the thread and gives the rest.
   Result<FtraceSpool> Finish();
 

@@ -1,6 +1,7 @@
 #include "capture/kernel_session.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -74,47 +75,34 @@ std::string_view TraceClockName(TraceClock clock) {
   return "boot";
 }
 
-Result<bool> StackTriggerStaysInside(const kernel::Tracefs& tracefs) {
+Result<bool> StackTriggerStaysInside(const kernel::TraceDirectory& instance) {
   constexpr unsigned kFixedEverywhere = 5017;
   if (KernelRelease() >= kFixedEverywhere) return true;
-  CULPRIT_ASSIGN(const Instance probe, Instance::Create(tracefs));
-  const kernel::TraceDirectory& directory = probe.directory();
-  CULPRIT_TRY(
-      directory.Write("events/sched/sched_switch/trigger",
-                      "stacktrace if prev_pid == " + std::to_string(static_cast<long>(gettid()))));
-  CULPRIT_TRY(directory.SetTracingOn(true));
+  constexpr const char* kTrigger = "events/sched/sched_switch/trigger";
+  const std::string probe = "stacktrace if prev_pid == " + std::to_string(long{gettid()});
+  CULPRIT_TRY(instance.Write(kTrigger, probe));
+  CULPRIT_TRY(instance.SetTracingOn(true));
   std::this_thread::sleep_for(std::chrono::milliseconds(2));  // a switch of this thread
-  CULPRIT_TRY(directory.SetTracingOn(false));
-  CULPRIT_ASSIGN(const std::vector<int> cpus, directory.Cpus());
-  return std::ranges::any_of(cpus, [&](int cpu) {
-    const auto text = directory.Read(kernel::TraceDirectory::CpuFile(cpu, "stats"));
+  CULPRIT_TRY(instance.SetTracingOn(false));
+  CULPRIT_TRY(instance.Write(kTrigger, "!" + probe));
+  CULPRIT_ASSIGN(const std::vector<int> cpus, instance.Cpus());
+  const bool inside = std::ranges::any_of(cpus, [&](int cpu) {
+    const auto text = instance.Read(kernel::TraceDirectory::CpuFile(cpu, "stats"));
     return text && ParseRingStats(*text).entries > 0;
   });
+  CULPRIT_TRY(OpenFile(instance.PathOf("trace"), O_WRONLY | O_TRUNC));  // empties the rings
+  return inside;
 }
 
-Result<KernelSession> KernelSession::Open(const kernel::Tracefs& tracefs,
-                                          const RecordConfig& config) {
-  CULPRIT_ASSIGN(const std::vector<std::string> available, tracefs.AvailableEvents());
-  bool stacks = config.d_state_stacks;
-  std::string stack_note;
-  if (stacks) {
-    const auto inside = StackTriggerStaysInside(tracefs);
-    stacks = inside && *inside;
-    if (!stacks) {
-      stack_note = "no kernel stacks of D waits: " +
-                   (inside ? "this kernel's stacktrace trigger writes outside of its instance"
-                           : inside.error().ToString());
-    }
-  }
-  CULPRIT_ASSIGN(Instance instance, Instance::Create(tracefs));
+Result<KernelSession> KernelSession::Open(Instance instance, const RecordConfig& config) {
+  CULPRIT_ASSIGN(const std::vector<std::string> available, instance.tracefs().AvailableEvents());
   KernelSession session(std::move(instance));
-  if (!stack_note.empty()) session.notes_.push_back(std::move(stack_note));
-  CULPRIT_TRY(session.SetUpRings(config));
   session.ChooseEvents(config, available);
+  if (config.d_state_stacks) session.SetUpStacks();
+  CULPRIT_TRY(session.SetUpRings(config));
   if (!config.pids.empty()) CULPRIT_TRY(session.FilterPids(config.pids));
   session.EnableEvents(available);
-  if (stacks) session.SetUpStacks();
-  if (config.markers) CULPRIT_TRY(session.SetUpMarkers());
+  if (config.markers) session.SetUpMarkers();
   session.ReadDescription();
   return session;
 }
@@ -190,16 +178,21 @@ void KernelSession::EnableEvents(const std::vector<std::string>& available) {
 
 void KernelSession::SetUpStacks() {
   if (!std::ranges::binary_search(events_, "sched/sched_switch")) return;
-  const Status set = directory().Write("events/sched/sched_switch/trigger", kDStateTrigger);
+  const auto inside = StackTriggerStaysInside(directory());
+  const Status set = !inside ? Status(inside.error())
+                     : *inside
+                         ? directory().Write("events/sched/sched_switch/trigger", kDStateTrigger)
+                         : Status(Error{"this kernel's stacktrace trigger writes outside of its "
+                                        "instance",
+                                        ""});
   if (!set) notes_.push_back("no kernel stacks of D waits: " + set.error().what);
 }
 
-Status KernelSession::SetUpMarkers() {
-  if (directory().SetOption("copy_trace_marker", true)) return {};
+void KernelSession::SetUpMarkers() {
+  if (directory().SetOption("copy_trace_marker", true)) return;
   notes_.push_back(
       "no markers: this kernel delivers trace_marker to the top-level buffer alone, which belongs "
       "to everybody (copy_trace_marker is missing)");
-  return {};
 }
 
 Status KernelSession::FilterPids(const std::vector<std::int32_t>& pids) {

@@ -26,14 +26,15 @@ inline constexpr std::string_view kDStateTrigger =
 
 // Whether a `stacktrace` trigger of an instance writes into that instance. Before Linux 5.17 (and
 // its stable releases) it wrote into the top-level buffer, which others may be using. Tries it
-// where the release leaves it open: with one stack of this thread.
-[[nodiscard]] Result<bool> StackTriggerStaysInside(const kernel::Tracefs& tracefs);
+// where the release leaves it open, with one stack of this thread; the instance, which must not be
+// tracing, is left as it was.
+[[nodiscard]] Result<bool> StackTriggerStaysInside(const kernel::TraceDirectory& instance);
 
 class KernelSession {
  public:
-  // Makes the instance and sets it up, tracing off. What this kernel lacks or refuses and the
-  // recording can do without goes to notes().
-  static Result<KernelSession> Open(const kernel::Tracefs& tracefs, const RecordConfig& config);
+  // Sets a fresh instance up, tracing off. What this kernel lacks or refuses and the recording can
+  // do without goes to notes().
+  static Result<KernelSession> Open(Instance instance, const RecordConfig& config);
 
   [[nodiscard]] Status Start() { return directory().SetTracingOn(true); }
   [[nodiscard]] Status Stop() { return directory().SetTracingOn(false); }
@@ -63,7 +64,7 @@ class KernelSession {
   [[nodiscard]] Status SetUpRings(const RecordConfig& config);
   void ChooseEvents(const RecordConfig& config, const std::vector<std::string>& available);
   void EnableEvents(const std::vector<std::string>& available);
-  [[nodiscard]] Status SetUpMarkers();
+  void SetUpMarkers();
   void SetUpStacks();
   [[nodiscard]] Status FilterPids(const std::vector<std::int32_t>& pids);
   void ReadDescription();

@@ -18,7 +18,7 @@ namespace {
 namespace fields = culprit::tracefile;
 
 struct StatSource {
-  DurationNs PollPeriods::* period;
+  DurationNs PollPeriods::*period;
   void (SysStatsReader::*read)(protozero::pbf_writer&);
 };
 constexpr StatSource kStatSources[] = {

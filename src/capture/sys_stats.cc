@@ -92,8 +92,8 @@ SysStatsReader::SysStatsReader(const PollPeriods& periods, PollCounters counters
     const auto cpus = text ? kernel::ParseCpuList(TrimBlanks(*text)) : std::nullopt;
     bool any = false;
     for (std::uint32_t cpu = 0; cpus && !cpus->empty() && cpu <= cpus->back(); ++cpu) {
-      frequencies_.emplace_back(JoinPath(root, "sys/devices/system/cpu/cpu" + std::to_string(cpu) +
-                                                   "/cpufreq/scaling_cur_freq"));
+      frequencies_.emplace_back(JoinPath(
+          root, "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_cur_freq"));
       any = any || frequencies_.back().valid();
     }
     if (!any) frequencies_.clear();

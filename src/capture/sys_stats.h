@@ -54,7 +54,7 @@ class SysStatsReader {
  private:
   PollCounters counters_;
   PolledFile stat_, meminfo_, vmstat_, disks_;
-  PolledFile pressure_[3];  // cpu, io, memory
+  PolledFile pressure_[3];               // cpu, io, memory
   std::vector<PolledFile> frequencies_;  // index: CPU
   std::string text_;
   std::vector<kernel::NamedValue> values_;

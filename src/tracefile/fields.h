@@ -445,6 +445,39 @@ enum : std::uint32_t {
 };
 }
 
+namespace TrackDescriptor {
+enum : std::uint32_t {
+  kUuid = 1,
+  kName = 2,
+  kProcess = 3,
+  kThread = 4,
+  kParentUuid = 5,
+  kCounter = 8,
+  kStaticName = 10,
+};
+}
+namespace CounterDescriptor {
+enum : std::uint32_t {
+  kType = 1,
+  kUnit = 3,
+  kUnitMultiplier = 4,
+  kIsIncremental = 5,
+  kUnitName = 6
+};
+}
+namespace TrackEvent {
+enum : std::uint32_t {
+  kType = 9,
+  kTrackUuid = 11,
+  kName = 23,
+  kCounterValue = 30,  // int64
+  kDoubleCounterValue = 44,
+};
+namespace Type {
+enum : std::int32_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter = 4 };
+}
+}  // namespace TrackEvent
+
 namespace TracingServiceEvent {
 enum : std::uint32_t {
   kAllDataSourcesStarted = 1,
