@@ -1,0 +1,46 @@
+// culprit record: kernel events, counters and the names of threads into a trace file.
+#include <memory>
+
+#include "base/text.h"
+#include "cli/record_control.h"
+#include "cli/record_options.h"
+#include "cli/record_run.h"
+#include "cli/verbs.h"
+#include "kernel/tracefs.h"
+
+namespace culprit::cli {
+namespace {
+
+int Record(const RecordOptions& options) {
+  if (options.list) return ListCategories(options);
+  if (options.status) return ShowRecordings(options);
+  if (options.stop) return StopRecording(options);
+  if (options.cleanup) return CleanUp(options);
+
+  // Without tracefs a recording of polls alone is still possible, and a wrong option is wrong.
+  std::vector<std::string> events;
+  const auto tracefs = kernel::Tracefs::FindOrMount();
+  if (tracefs) {
+    auto available = tracefs->AvailableEvents();
+    if (!available) return Fail(available.error());
+    events = std::move(available).value();
+  }
+  auto plan = MakeRecordPlan(options, events);
+  const bool no_kernel = !tracefs && (!plan || !plan->config.events.empty());
+  if (!plan) return Fail(no_kernel ? tracefs.error() : plan.error(), no_kernel ? kExitFailure : kExitUsage);
+  if (no_kernel) return Fail(tracefs.error());
+  return RunRecording(options, std::move(plan).value());
+}
+
+}  // namespace
+
+Action DeclareRecord(CLI::App& app) {
+  auto options = std::make_shared<RecordOptions>();
+  DeclareRecordOptions(app, *options);
+  return [options, &app] {
+    options->stop = app.count("--stop") > 0;
+    return Record(*options);
+  };
+}
+
+}  // namespace culprit::cli
