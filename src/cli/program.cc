@@ -112,6 +112,22 @@ Error Program::Explain(const CLI::ParseError& error) const {
           near.empty() ? help : std::move(near)};
 }
 
+// The words for the parser, last one first as it wants them. For a verb that runs a COMMAND, the
+// words behind "--" become values of its hidden option --command-word, each with a '=' before it:
+// the parser would mix them with the verb's own and read meaning into some.
+std::vector<std::string> Program::CommandLine(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const CLI::App* verb = words.empty() ? nullptr : FindVerb(words.front());
+  const auto mark = std::ranges::find(words, "--");
+  if (verb != nullptr && mark != words.end() &&
+      verb->get_option_no_throw("--command-word") != nullptr) {
+    for (auto word = mark + 1; word != words.end(); ++word) word->insert(0, "--command-word==");
+    words.erase(mark);
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 int Program::Run(int argc, char** argv) {
   if (argc < 2) {
     PrintToStderr(app_.help());
@@ -119,8 +135,9 @@ int Program::Run(int argc, char** argv) {
   }
   if (argv[1][0] != '-' && FindVerb(argv[1]) == nullptr)
     return Fail(UnknownVerb(argv[1]), kExitUsage);
+  std::vector<std::string> words = CommandLine(argc, argv);
   try {
-    app_.parse(argc, argv);
+    app_.parse(words);
   } catch (const CLI::Success& help) {  // --help, --version
     app_.exit(help);
     std::cout.flush();

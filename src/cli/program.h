@@ -21,6 +21,7 @@ class Program {
   CLI::App* FindVerb(std::string_view name);
 
  private:
+  std::vector<std::string> CommandLine(int argc, char** argv);
   // What is wrong with a command line that the parser refused.
   Error Explain(const CLI::ParseError& error) const;
   CLI::App app_;

@@ -1,7 +1,8 @@
 // culprit record: kernel events, counters and the names of threads into a trace file.
+#include <algorithm>
 #include <memory>
 
-#include "base/text.h"
+#include "capture/category_table.h"
 #include "cli/record_control.h"
 #include "cli/record_options.h"
 #include "cli/record_run.h"
@@ -26,9 +27,15 @@ int Record(const RecordOptions& options) {
     events = std::move(available).value();
   }
   auto plan = MakeRecordPlan(options, events);
-  const bool no_kernel = !tracefs && (!plan || !plan->config.events.empty());
-  if (!plan) return Fail(no_kernel ? tracefs.error() : plan.error(), no_kernel ? kExitFailure : kExitUsage);
-  if (no_kernel) return Fail(tracefs.error());
+  if (!plan) {
+    // A word that is no category may be an event, which only tracefs could tell.
+    const bool may_be_event =
+        !tracefs && std::ranges::any_of(options.words, [](const std::string& word) {
+          return capture::FindCategory(word) == nullptr;
+        });
+    return may_be_event ? Fail(tracefs.error()) : Fail(plan.error(), kExitUsage);
+  }
+  if (!tracefs && !plan->config.events.empty()) return Fail(tracefs.error());
   return RunRecording(options, std::move(plan).value());
 }
 

@@ -58,8 +58,8 @@ std::optional<capture::RegistryEntry> WaitForEnd(const capture::Registry& regist
                                                  const capture::RegistryEntry& recording) {
   for (;;) {
     const auto entries = registry.List();
-    const auto it = std::ranges::find(entries, recording.recorder,
-                                      &capture::RegistryEntry::recorder);
+    const auto it =
+        std::ranges::find(entries, recording.recorder, &capture::RegistryEntry::recorder);
     if (it == entries.end()) return std::nullopt;
     if (it->state == "failed") return *it;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -173,8 +173,8 @@ int StopRecording(const RecordOptions& options) {
   }
   if (const auto failed = WaitForEnd(*registry, recording); failed) {
     registry->Remove(failed->recorder.pid);
-    return Fail({"recorder " + std::to_string(failed->recorder.pid) + " failed: " + failed->error,
-                 ""});
+    return Fail(
+        {"recorder " + std::to_string(failed->recorder.pid) + " failed: " + failed->error, ""});
   }
   if (access(recording.output.c_str(), F_OK) != 0) {
     return Fail({"recorder " + std::to_string(recording.recorder.pid) + " ended without its file " +

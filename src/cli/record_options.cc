@@ -1,7 +1,7 @@
 #include "cli/record_options.h"
 
-#include <filesystem>
 #include <unistd.h>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -40,8 +40,9 @@ Status CheckCombination(const RecordOptions& options) {
   };
   const bool rotates = !options.rotate.empty();
   const Clash clashes[] = {
-      {options.ring && options.stop_when_full, "--ring keeps the newest events, --stop-when-full "
-                                               "the oldest",
+      {options.ring && options.stop_when_full,
+       "--ring keeps the newest events, --stop-when-full "
+       "the oldest",
        "give one of them"},
       {rotates && (options.ring || options.stop_when_full),
        "--rotate keeps every event: --ring and --stop-when-full do not go with it", "leave it out"},
@@ -59,8 +60,7 @@ Status CheckCombination(const RecordOptions& options) {
 
 Status ApplyConfigFile(const RecordOptions& options, RecordPlan& plan) {
   const bool from_stdin = options.config_path == "-";
-  CULPRIT_ASSIGN(const std::string text,
-                 from_stdin ? ReadStdin() : ReadFile(options.config_path));
+  CULPRIT_ASSIGN(const std::string text, from_stdin ? ReadStdin() : ReadFile(options.config_path));
   const std::string name = from_stdin ? "standard input" : options.config_path;
   CULPRIT_ASSIGN(capture::ParsedConfig parsed, capture::ParseConfig(text, name));
   plan.config = std::move(parsed.config);

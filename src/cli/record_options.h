@@ -47,11 +47,11 @@ void DeclareRecordOptions(CLI::App& app, RecordOptions& options);
 
 struct RecordPlan {
   capture::RecordConfig config;
-  std::string output;        // absolute; "/dev/stdout" for "-"
+  std::string output;  // absolute; "/dev/stdout" for "-"
   bool to_stdout = false;
-  bool keep_old = false;     // the default name: what is there already becomes NAME.old
-  DurationNs rotate;         // 0: one file
-  std::string directory;     // of the rotation
+  bool keep_old = false;  // the default name: what is there already becomes NAME.old
+  DurationNs rotate;      // 0: one file
+  std::string directory;  // of the rotation
   capture::RotationLimits limits;
   std::vector<std::string> command;
   std::vector<std::string> warnings;  // for the user, one line each

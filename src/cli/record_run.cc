@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -43,9 +43,9 @@ Result<UniqueFd> TakeSignals() {
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
     sigaddset(&signals, signal);
-    std::signal(signal, SIG_DFL);  // `nohup culprit record &` inherits SIG_IGN
+    ::signal(signal, SIG_DFL);  // `nohup culprit record &` inherits SIG_IGN
   }
-  std::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
   if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) {
     return ErrnoError("block signals", "", errno);
   }
@@ -79,6 +79,7 @@ class Recording {
   int FinishRotation();
   int WaitForCommand(int status);
   void WatchForAbort();
+  void EndWatch();
   void Register(const std::string& state, const std::string& error = "");
   int FailLate(const Error& error);
   void Progress(bool last);
@@ -105,6 +106,8 @@ class Recording {
   int end_signal_ = 0;
   std::string ended_by_;
   std::atomic<bool> rotation_failed_ = false;
+  UniqueFd written_;  // eventfd
+  std::thread watch_;
 };
 
 int Recording::Begin() {
@@ -112,7 +115,8 @@ int Recording::Begin() {
   if (rotates()) {
     std::error_code failed;
     std::filesystem::create_directories(plan_.directory, failed);
-    if (failed) return Fail({"make " + plan_.directory + ": " + failed.message(), "give --dir DIR"});
+    if (failed)
+      return Fail({"make " + plan_.directory + ": " + failed.message(), "give --dir DIR"});
   }
   auto signals = TakeSignals();
   if (!signals) return Fail(signals.error());
@@ -120,10 +124,10 @@ int Recording::Begin() {
 
   capture::Session::Options session;
   session.version = CULPRIT_VERSION;
-  session.spool_directory =
-      rotates() ? plan_.directory
-                : plan_.to_stdout ? std::filesystem::temp_directory_path().string()
-                                  : std::filesystem::path(plan_.output).parent_path().string();
+  session.spool_directory = rotates() ? plan_.directory
+                            : plan_.to_stdout
+                                ? std::filesystem::temp_directory_path().string()
+                                : std::filesystem::path(plan_.output).parent_path().string();
   auto started = capture::Session::Start(plan_.config, session);
   if (!started) return Fail(started.error());
   session_ = std::move(started).value();
@@ -276,20 +280,30 @@ void Recording::Loop() {
   Progress(true);
 }
 
-// After the first ^C the file is being written; another one gives it up. The kernel is clean by
-// then, or the guardian sees to it; the unfinished file has no name.
+// While the file is being written a further ^C gives it up. The kernel is clean by then, or the
+// guardian sees to it.
 void Recording::WatchForAbort() {
-  std::thread([this] {
-    pollfd polled{signals_.get(), POLLIN, 0};
+  const int fd = eventfd(0, EFD_CLOEXEC);
+  if (fd < 0) return;
+  written_.Reset(fd);
+  watch_ = std::thread([this] {
+    pollfd polls[] = {{signals_.get(), POLLIN, 0}, {written_.get(), POLLIN, 0}};
     for (;;) {
-      poll(&polled, 1, -1);
+      poll(polls, std::size(polls), -1);
+      if (polls[1].revents != 0) return;
       const int signal = NextSignal(signals_);
       if (signal == 0 || signal == SIGCHLD) continue;
       if (registry_) registry_->Remove(entry_.recorder.pid);
-      if (!background_) Say("given up; nothing was written");
+      if (!background_) Say("given up: the file was not written");
       _exit(kAborted);
     }
-  }).detach();
+  });
+}
+
+void Recording::EndWatch() {
+  if (!watch_.joinable()) return;
+  eventfd_write(written_.get(), 1);
+  watch_.join();
 }
 
 int Recording::FailLate(const Error& error) {
@@ -316,6 +330,7 @@ int Recording::FinishFile() {
   capture::WriteOptions write;
   write.keep_old = plan_.keep_old;
   auto file = capture::WriteSegment(std::move(segment).value(), plan_.config, plan_.output, write);
+  EndWatch();
   if (!file) return FailLate(file.error());
   summary.file = std::move(file).value();
   summary.cost.cpu_total = OwnCpuTime();
@@ -328,18 +343,15 @@ int Recording::FinishFile() {
   } else if (registry_) {
     registry_->Remove(entry_.recorder.pid);
   }
-  if (command_) {
-    summary.command_status = WaitForCommand(kExitOk);
-    if (status == kExitOk) status = *summary.command_status;
-  }
-  if (background_) return status;
+  if (command_) summary.command_status = command_->Poll();
   std::FILE* out = plan_.to_stdout ? stderr : stdout;
   if (options_.json) {
     fmt::print(out, "{}", SummaryJson(summary));
   } else if (!options_.quiet) {
     fmt::print(out, "{}", SummaryText(summary));
   }
-  return status;
+  std::fflush(out);
+  return WaitForCommand(status);
 }
 
 int Recording::FinishRotation() {
@@ -349,6 +361,7 @@ int Recording::FinishRotation() {
   rotation_->Write(std::move(segment).value(), segment_begin_unix_ns_);
   rotation_->Flush();
   rotation_.reset();
+  EndWatch();
   const bool failed = rotation_failed_;
   if (!options_.quiet && !background_) {
     const std::lock_guard lock(entry_mutex_);
@@ -362,23 +375,35 @@ int Recording::FinishRotation() {
       const std::lock_guard lock(entry_mutex_);
       error = entry_.error;
     }
-    return FailLate({"not every file of the rotation is whole" + (error.empty() ? "" : ": " + error),
-                     "see that the disk has room"});
+    return FailLate(
+        {"not every file of the rotation is whole" + (error.empty() ? "" : ": " + error),
+         "see that the disk has room"});
   }
   if (registry_) registry_->Remove(entry_.recorder.pid);
-  return command_ ? WaitForCommand(kExitOk) : kExitOk;
+  return WaitForCommand(kExitOk);
 }
 
+// Its exit status is ours, unless the recording itself failed.
 int Recording::WaitForCommand(int status) {
   if (!command_) return status;
   if (end_signal_ == SIGTERM || end_signal_ == SIGHUP) command_->Signal(SIGTERM);
-  return command_->Wait();
+  pollfd polled{signals_.get(), POLLIN, 0};
+  while (!command_->Poll()) {
+    poll(&polled, 1, -1);
+    for (int signal; (signal = NextSignal(signals_)) != 0;) {
+      if (signal == SIGINT) return kAborted;  // a terminal has sent it to the command, too
+      if (signal != SIGCHLD) command_->Signal(SIGTERM);
+    }
+  }
+  return status == kExitOk ? *command_->Poll() : status;
 }
 
 int Recording::End() {
   Register("writing");
   WatchForAbort();
-  return rotates() ? FinishRotation() : FinishFile();
+  const int status = rotates() ? FinishRotation() : FinishFile();
+  EndWatch();
+  return status;
 }
 
 int Recording::Run() {

@@ -33,17 +33,17 @@ std::string EventsText(const RecordSummary& summary) {
   const double seconds = std::max(ToSeconds(summary.file.duration), 1e-9);
   std::string text = fmt::format("  {:<40} {:>14} {:>14}\n", "events", "count", "per second");
   for (std::size_t i = 0; i < std::min(kinds.size(), kKindsShown); ++i) {
-    text += fmt::format("  {:<40} {:>14} {:>14}\n", SafeForTerminal(kinds[i].first),
-                        FormatCount(kinds[i].second),
-                        FormatCount(static_cast<std::uint64_t>(
-                            static_cast<double>(kinds[i].second) / seconds + 0.5)));
+    text += fmt::format(
+        "  {:<40} {:>14} {:>14}\n", SafeForTerminal(kinds[i].first), FormatCount(kinds[i].second),
+        FormatCount(
+            static_cast<std::uint64_t>(static_cast<double>(kinds[i].second) / seconds + 0.5)));
   }
   if (kinds.size() > kKindsShown) {
     std::uint64_t others = 0;
     for (std::size_t i = kKindsShown; i < kinds.size(); ++i) others += kinds[i].second;
-    text += fmt::format("  {:<40} {:>14}\n",
-                        fmt::format("{} other kinds", kinds.size() - kKindsShown),
-                        FormatCount(others));
+    text +=
+        fmt::format("  {:<40} {:>14}\n", fmt::format("{} other kinds", kinds.size() - kKindsShown),
+                    FormatCount(others));
   }
   return text;
 }
@@ -116,10 +116,9 @@ std::uint64_t PeakMemoryBytes() {
 std::string SummaryText(const RecordSummary& summary) {
   const capture::SegmentFile& file = summary.file;
   const std::string path = SafeForTerminal(file.path);
-  std::string text =
-      fmt::format("recorded {} ({}) to {}: {}, {} events\n\n", FormatDuration(file.duration),
-                  summary.ended_by, path, FormatBytes(file.bytes),
-                  FormatCount(file.events.total_events));
+  std::string text = fmt::format("recorded {} ({}) to {}: {}, {} events\n\n",
+                                 FormatDuration(file.duration), summary.ended_by, path,
+                                 FormatBytes(file.bytes), FormatCount(file.events.total_events));
   text += EventsText(summary);
   text += LostText(summary);
   if (file.events.kernel_stacks > 0) {
@@ -133,18 +132,19 @@ std::string SummaryText(const RecordSummary& summary) {
                         FormatCount(file.events.parse_errors));
   }
   if (file.dropped_packets > 0) {
-    text += fmt::format("  polls without room on the disk: {}\n",
-                        FormatCount(file.dropped_packets));
+    text +=
+        fmt::format("  polls without room on the disk: {}\n", FormatCount(file.dropped_packets));
   }
   if (!file.moved_old_to.empty()) {
-    text += fmt::format("  the file that was there is {} now\n", SafeForTerminal(file.moved_old_to));
+    text +=
+        fmt::format("  the file that was there is {} now\n", SafeForTerminal(file.moved_old_to));
   }
   const double seconds = std::max(ToSeconds(file.duration), 1e-9);
-  text += fmt::format("  recorder: {} CPU while recording ({:.2f} % of a core), {} in all, {} memory\n",
-                      FormatDuration(summary.cost.cpu_recording),
-                      100 * ToSeconds(summary.cost.cpu_recording) / seconds,
-                      FormatDuration(summary.cost.cpu_total),
-                      FormatBytes(summary.cost.peak_memory_bytes));
+  text += fmt::format(
+      "  recorder: {} CPU while recording ({:.2f} % of a core), {} in all, {} memory\n",
+      FormatDuration(summary.cost.cpu_recording),
+      100 * ToSeconds(summary.cost.cpu_recording) / seconds, FormatDuration(summary.cost.cpu_total),
+      FormatBytes(summary.cost.peak_memory_bytes));
   text += fmt::format(
       "\nnext:\n"
       "  culprit query {0} \"SELECT name, SUM(dur) / 1e6 AS ms FROM thread_state JOIN thread USING "

@@ -16,6 +16,30 @@ constexpr std::array kVerbs = {
          "  culprit check --explain cpu.psi      # what a check reads and what fools it\n",
          DeclareCheck},
 
+    Verb{
+        "record",
+        "[-o FILE] [-c CONFIG] [--for TIME] [--ring | --stop-when-full] [--background]\n"
+        "  [--pid PID]... [CATEGORY...] [-- COMMAND...]\n"
+        "--rotate TIME --dir DIR [--keep N] [--max-disk SIZE] [CATEGORY...]\n"
+        "--list | --status | --stop [PID] | --cleanup",
+        "record kernel events, counters and threads to a trace file",
+        "  culprit record --for 10s                  # what a node does: preset node\n"
+        "  culprit record -o t.pftrace sched disk -- make -j8   # while a command runs\n"
+        "  culprit record -c config.pbtxt -o t.pftrace          # a config of Perfetto's\n"
+        "  culprit record --ring --background        # the last seconds before culprit record "
+        "--stop\n"
+        "  culprit record --background --rotate 60s --keep 20 --max-disk 2G --dir "
+        "/var/tmp/culprit\n",
+        DeclareRecord,
+        "Records the whole machine, or with --pid the events in which a thread of these processes "
+        "takes part (also those of threads and children that they make later). COMMAND runs as the "
+        "user who runs culprit; it starts once recording has begun and ends the recording, and its "
+        "exit status is passed on. ^C ends a recording and writes its file; a second ^C gives the "
+        "file up. SIGTERM ends the command, too.\n\n"
+        "Without --ring and --stop-when-full every event is kept: full buffers are moved to a file "
+        "without a name beside the output, and made into the trace after the stop.\n\n"
+        "Whatever becomes of the recorder, a guardian process removes its trace instance from the "
+        "kernel; --cleanup does the same by hand.\n"},
     Verb{"open", "[--port PORT] [--ui URL] [--no-browser] TRACE", "show a trace in Perfetto's UI",
          "  culprit open node.trace\n", DeclareOpen,
          "Serves this one file on loopback, under an address that nobody can guess, to Perfetto's "

@@ -8,5 +8,6 @@ namespace culprit::cli {
 Action DeclareCheck(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
+Action DeclareRecord(CLI::App& app);
 
 }  // namespace culprit::cli
