@@ -99,6 +99,7 @@ class Recording {
   capture::RegistryEntry entry_;
   std::mutex entry_mutex_;  // entry_: the rotation reports from its thread
   TimeNs begin_;
+  DurationNs cpu_at_begin_;
   TimeNs cut_at_;  // of the rotation
   std::int64_t segment_begin_unix_ns_ = 0;
   bool shows_progress_ = false;
@@ -132,6 +133,7 @@ int Recording::Begin() {
   if (!started) return Fail(started.error());
   session_ = std::move(started).value();
   begin_ = session_->begin();
+  cpu_at_begin_ = OwnCpuTime();
   segment_begin_unix_ns_ = UnixNowNs() - (NowBoottime() - begin_).value;
   cut_at_ = begin_ + plan_.rotate;
   for (const std::string& note : session_->notes()) Say(note);
@@ -322,7 +324,7 @@ int Recording::FinishFile() {
   summary.fill_policy = plan_.config.fill_policy;
   summary.ended_by = ended_by_;
   summary.notes = plan_.warnings;
-  summary.cost.cpu_recording = OwnCpuTime();
+  summary.cost.cpu_recording = {OwnCpuTime().value - cpu_at_begin_.value};
   auto segment = session_->Finish();
   if (!segment) return FailLate(segment.error());
   summary.notes.insert(summary.notes.end(), session_->notes().begin(), session_->notes().end());
