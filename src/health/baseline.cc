@@ -7,6 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "health/mounts.h"
+#include "health/nvml.h"
 
 namespace culprit::health {
 
@@ -52,6 +54,28 @@ Baseline BaselineOf(const Moment& moment) {
       seen[key] = TrimBlanks(text);
     }
   });
+  moment.texts.Under("/sys/class/net/", [&](auto path, auto text) {
+    if (path.ends_with("/operstate"))
+      seen["net." + std::string(path.substr(15, path.find('/', 15) - 15)) + ".operstate"] =
+          TrimBlanks(text);
+  });
+  if (const auto gpus = ParseGpus(moment.texts); !gpus.empty()) {
+    seen["gpu.count"] = std::to_string(gpus.size());
+    for (const Gpu& gpu : gpus) {
+      if (const auto uuid = gpu.after.find("uuid"); uuid != gpu.after.end())
+        seen["gpu." + gpu.pci + ".uuid"] = uuid->second;
+    }
+  }
+  std::vector<kernel::Mount> mounts;
+  kernel::ParseMountInfo(moment.texts.Get("/proc/self/mountinfo"), mounts);
+  for (const kernel::Mount& mount : mounts) {
+    const MountKind kind = KindOfMount(mount);
+    // A blank or newline in a mount point has no place in this file.
+    if (kind == MountKind::kPseudo || mount.mount_point.find_first_of(" \n") != std::string::npos)
+      continue;
+    seen["fs." + mount.mount_point] =
+        mount.HasOption("ro") || mount.HasSuperOption("ro") ? "ro" : "rw";
+  }
   return seen;
 }
 

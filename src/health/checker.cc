@@ -127,8 +127,8 @@ Report Checker::Run(DurationNs wait) {
     const TimeNs round_start = last_ ? last_->at + wait : start;
     const TimeNs until = std::max(round_start, start) + options_.deadline;
     reader_.ForgetStuck();
-    reader_.StartSlow();
     if (!last_) last_ = reader_.Read(false, until);
+    reader_.StartSlow(*last_, first_round_ ? options_.sample : std::min(wait, options_.sample));
     const DurationNs pause = first_round_ ? options_.sample : wait;
     const TimeNs next_at = last_->at + pause;
     const std::int64_t left_ns = next_at.value - NowBoottime().value;
@@ -162,7 +162,8 @@ Report Checker::Judge(const Moment& before, const Moment& after, bool two, doubl
                         .seconds = seconds,
                         .cpus = cpus,
                         .stuck = reader_.stuck(),
-                        .baseline = options_.baseline ? &*options_.baseline : nullptr};
+                        .baseline = options_.baseline ? &*options_.baseline : nullptr,
+                        .held_since = &held_since_};
   std::map<std::string, TimeNs> seen;
   std::map<std::string, Finding> problems;
   for (const Rule* rule : options_.rules) {

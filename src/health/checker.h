@@ -58,6 +58,7 @@ class Checker {
   std::optional<Moment> last_;
   std::map<std::string, TimeNs> first_seen_;  // "id subject" -> when
   std::map<std::string, Finding> problems_;   // of the round before
+  std::map<std::string, TimeNs> held_since_;
   bool first_round_ = true;
 };
 

@@ -18,6 +18,16 @@ bool Context::NeedFile(Readings& out, std::string_view path, std::string_view ab
   return false;
 }
 
+double Context::HeldFor(const std::string& key, bool holds) const {
+  if (held_since == nullptr) return holds ? seconds : 0;
+  if (!holds) {
+    held_since->erase(key);
+    return 0;
+  }
+  const auto [at, first] = held_since->emplace(key, before.at);
+  return node.live ? ToSeconds(after.at - at->second) : seconds;
+}
+
 std::optional<double> VmstatDelta(const Context& context, std::string_view name) {
   return Delta(kernel::FindValue(context.before.vmstat, name),
                kernel::FindValue(context.after.vmstat, name));

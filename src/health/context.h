@@ -31,6 +31,12 @@ struct Context {
   std::size_t cpus = 1;  // online
   const std::vector<StuckProbe>& stuck;
   const Baseline* baseline = nullptr;
+  // key -> since when something holds, over the rounds of --watch; see HeldFor.
+  std::map<std::string, TimeNs>* held_since = nullptr;
+
+  // For how long `key` holds, in seconds: at least the sample when it holds now; 0 when it does
+  // not.
+  double HeldFor(const std::string& key, bool holds) const;
 
   // Says why there is no difference and returns false; for checks that live on one.
   bool NeedTwo(Readings& out) const {

@@ -1,5 +1,6 @@
 // Tasks: stuck in D, zombies, orphans of a dead launcher, task and file descriptor limits.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -104,7 +105,11 @@ void MeasureZombies(const Context& context, Readings& out) {
   if (!NeedTasks(context, out)) return;
   const TaskScan& tasks = context.after.tasks;
   std::map<std::int32_t, std::vector<const TaskRow*>> by_parent;
-  for (const TaskRow& row : tasks.zombies) by_parent[row.parent_pid].push_back(&row);
+  for (const TaskRow& row : tasks.zombies) {
+    // Probes of ours that have ended and are not collected yet.
+    if (context.node.live && row.parent_pid == getpid()) continue;
+    by_parent[row.parent_pid].push_back(&row);
+  }
   if (by_parent.empty()) {
     out.Value("", 0).summary = "no zombie";
     return;

@@ -45,6 +45,7 @@ void MeasureNuma(const Context& context, Readings& out);
 
 // measure_disk.cc
 void MeasureDiskLatency(const Context& context, Readings& out);
+void MeasureNvmeLatency(const Context& context, Readings& out);
 void MeasureDiskUtil(const Context& context, Readings& out);
 void MeasureDiskQueue(const Context& context, Readings& out);
 void MeasureStuckIo(const Context& context, Readings& out);

@@ -44,6 +44,8 @@ ReadPlan PlanReads(std::span<const Rule* const> rules) {
       plan.clock = plan.clock || word == "@clock";
     }
   }
+  // To see that an earlier probe still hangs at a mount, the tasks are needed.
+  plan.tasks = plan.tasks || plan.mounts;
   return plan;
 }
 

@@ -1,12 +1,17 @@
 #include "health/reader.h"
 
+#include <fcntl.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/text.h"
+#include "health/device_probes.h"
+#include "health/mounts.h"
+#include "health/nvml.h"
 #include "kernel/proc_task.h"
 
 namespace culprit::health {
@@ -36,6 +41,28 @@ std::string ReadClock() {
   return "state " + std::to_string(state) + "\nunsync " +
          std::to_string((clock.status & STA_UNSYNC) != 0 ? 1 : 0) + "\noffset_s " +
          std::to_string(offset_s) + "\nmaxerror_us " + std::to_string(clock.maxerror) + "\n";
+}
+
+// Every record that the kernel still has. Each read gives one, and EAGAIN is the end.
+Text ReadKmsg() {
+  Text text;
+  const UniqueFd fd(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) {
+    text.error_number = errno;
+    return text;
+  }
+  std::array<char, 8192> record{};
+  while (text.text.size() < kMostFileBytes) {
+    const ssize_t got = read(fd.get(), record.data(), record.size());
+    if (got > 0) text.text.append(record.data(), static_cast<std::size_t>(got));
+    // EPIPE: records were overwritten meanwhile, the next read goes on behind them.
+    if (got < 0 && (errno == EINTR || errno == EPIPE)) continue;
+    if (got <= 0) {
+      if (got < 0 && errno != EAGAIN && text.text.empty()) text.error_number = errno;
+      break;
+    }
+  }
+  return text;
 }
 
 std::string LinkText(const std::string& path) {
@@ -96,7 +123,15 @@ void NodeReader::Gather(std::vector<Running>& running, Moment& moment, TimeNs de
     if (done) continue;
     stuck_.push_back({probe.probe, probe.child.stuck_at(), probe.child.died(),
                       ToSeconds(NowBoottime() - probe.started)});
-    probe.child.Kill();
+    if (probe.probe == "NVML" && !probe.child.died()) {
+      TaskRow task;
+      task.pid = task.tid = probe.child.pid();
+      ReadStack("", task);
+      std::string frames;
+      for (const std::string& frame : task.stack) frames += (frames.empty() ? "" : " < ") + frame;
+      moment.texts.Put("@nvml/stack", {frames, 0});
+    }
+    if (!probe.child.Kill()) abandoned_.push_back(std::move(probe));
   }
   running.clear();
 }
@@ -122,6 +157,7 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   };
   const auto nothing = [](const std::string&) {};
   ReadPatterns(root_, plan_.proc_files, nothing, keep);
+  if (live() && plan_.ethtool) Launch("ethtool", "culprit-ethtool", ProbeEthtool, beside);
   if (!live()) ReadPatterns(root_, plan_.sys_files, nothing, keep);
   if (plan_.tasks) {
     moment.tasks = ScanTasks(root_);
@@ -132,6 +168,8 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   if (plan_.descriptors && last) {
     moment.descriptors = ReadDescriptors(root_, moment.tasks.names);
   }
+  if (plan_.kmsg && last)
+    moment.texts.Put("/dev/kmsg", live() ? ReadKmsg() : ReadText(root_, "/dev/kmsg"));
   if (plan_.clock && live()) moment.texts.Put("@clock", {ReadClock(), 0});
   if (plan_.stacks && last) ReadStacks(moment, deadline);
   Gather(beside, moment, deadline);
@@ -175,9 +213,77 @@ void NodeReader::ReadStacks(Moment& moment, TimeNs deadline) {
   }
 }
 
-void NodeReader::StartSlow() {}
+void NodeReader::StartMounts(const Moment& first) {
+  const std::string mountinfo = ReadText(root_, "/proc/self/mountinfo").text;
+  std::vector<kernel::Mount> local, network;
+  for (kernel::Mount& mount : MountsToProbe(mountinfo)) {
+    const std::string comm = MountProbeComm(mount);
+    const auto& waiting = first.tasks.waiting;
+    const auto held = std::ranges::find(waiting, comm, &TaskRow::comm);
+    if (held != waiting.end()) {
+      stuck_.push_back({"mount", mount.mount_point, false, held->waited_s.value_or(0)});
+      continue;
+    }
+    (KindOfMount(mount) == MountKind::kNetwork ? network : local).push_back(std::move(mount));
+  }
+  if (!local.empty()) {
+    Launch(
+        "mount", "culprit-statfs",
+        [local](ProbeOutput& output) {
+          for (const auto& mount : local) ProbeMount(mount, output);
+        },
+        slow_);
+  }
+  // A server may be away for each of them alone: a child each. Beyond this many they share.
+  constexpr std::size_t kMostChildren = 64;
+  for (std::size_t i = 0; i < std::min(network.size(), kMostChildren); ++i) {
+    Launch(
+        "mount", MountProbeComm(network[i]),
+        [&network, i](ProbeOutput& output) {
+          for (std::size_t at = i; at < network.size(); at += kMostChildren)
+            ProbeMount(network[at], output);
+        },
+        slow_);
+  }
+}
 
-void NodeReader::CollectSlow(Moment& moment, TimeNs deadline) { Gather(slow_, moment, deadline); }
+void NodeReader::StartSlow(const Moment& first, DurationNs sample) {
+  std::erase_if(abandoned_, [](Running& probe) {
+    return probe.child.Wait(NowBoottime()) || probe.child.died();
+  });
+  if (!live()) return;
+  if (plan_.mounts) StartMounts(first);
+  if (plan_.nvml && !NvmlStillHangs()) {
+    Launch(
+        "NVML", "culprit-nvml", [sample](ProbeOutput& output) { ProbeNvml(output, sample); },
+        slow_);
+  }
+  if (plan_.nvme && PathExists("/sys/class/nvme")) Launch("NVMe", "culprit-nvme", ProbeNvme, slow_);
+}
+
+bool NodeReader::NvmlStillHangs() {
+  for (const Running& probe : abandoned_) {
+    if (probe.probe != "NVML") continue;
+    stuck_.push_back(
+        {"NVML", probe.child.stuck_at(), false, ToSeconds(NowBoottime() - probe.started)});
+    return true;
+  }
+  return false;
+}
+
+void NodeReader::CollectSlow(Moment& moment, TimeNs deadline) {
+  // Whoever has not answered a statfs by then will keep an application waiting just as long. A
+  // driver of a busy node may be slow and well: it has the whole time.
+  constexpr DurationNs kPatience = Seconds(3);
+  std::vector<Running> drivers;
+  for (std::size_t i = slow_.size(); i-- > 0;) {
+    if (slow_[i].probe == "mount") continue;
+    drivers.push_back(std::move(slow_[i]));
+    slow_.erase(slow_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  Gather(slow_, moment, std::min(deadline, NowBoottime() + kPatience));
+  Gather(drivers, moment, deadline);
+}
 
 void NodeReader::ForgetStuck() { stuck_.clear(); }
 

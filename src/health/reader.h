@@ -21,8 +21,9 @@ class NodeReader {
   bool live() const { return root_.empty(); }
   NodeFacts ReadFacts() const;
 
-  // Starts what runs beside the sampling: statfs of the mounts, NVML, NVMe.
-  void StartSlow();
+  // Starts what runs beside the sampling: statfs of the mounts, NVML, NVMe. `first` is the moment
+  // that was read before: a mount at which an earlier probe of ours still hangs is not asked again.
+  void StartSlow(const Moment& first, DurationNs sample);
   // One moment. `last`: the second of a pair, which also has the kernel stacks. Returns by
   // `deadline`.
   Moment Read(bool last, TimeNs deadline);
@@ -43,11 +44,14 @@ class NodeReader {
               std::vector<Running>& into);
   void Gather(std::vector<Running>& running, Moment& moment, TimeNs deadline);
   void ReadStacks(Moment& moment, TimeNs deadline);
+  void StartMounts(const Moment& first);
+  bool NvmlStillHangs();  // then it is not asked again, and noted as stuck
 
   std::string root_;
   ReadPlan plan_;
   std::vector<Running> slow_;
   std::vector<StuckProbe> stuck_;
+  std::vector<Running> abandoned_;  // killed, and the kernel holds them
 };
 
 }  // namespace culprit::health

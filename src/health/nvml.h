@@ -1,0 +1,32 @@
+// The GPUs as NVIDIA's management library tells them, read through dlopen in a child: the library
+// and the driver under it may hang or crash. nvidia-smi is not run.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "health/child.h"
+
+namespace culprit::health {
+
+// Puts "@nvml/driver" (driver version or the reason why there is none) and, for each GPU, lines of
+// "name value" as "@nvml/0/PCI" now and "@nvml/1/PCI" after `sample`.
+void ProbeNvml(ProbeOutput& output, DurationNs sample);
+
+// One GPU's lines. A value that the card does not support is absent.
+struct Gpu {
+  std::string pci;  // "0000:9b:00.0"
+  std::map<std::string, std::string, std::less<>> before, after;
+
+  std::optional<double> Number(std::string_view name) const;        // now
+  std::optional<double> NumberBefore(std::string_view name) const;  // a sample ago
+  std::optional<double> Grown(std::string_view name) const;         // the difference
+  std::string Name() const;                                         // "GPU 0 (0000:9b:00.0)"
+};
+std::vector<Gpu> ParseGpus(const Texts& texts);
+
+}  // namespace culprit::health
