@@ -85,8 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   culprit::capture::LazySymbols symbols("/nonexistent");
   const std::span<const std::byte> pages(reinterpret_cast<const std::byte*>(data), size);
   for (const std::size_t page_bytes : {std::size_t{4096}, std::size_t{256}}) {
-    const auto output =
-        culprit::capture::EncodeChunk(*plan, symbols, {0, pages, page_bytes, true, 0});
+    culprit::capture::BundleWriter writer(*plan, symbols, 0);
+    const auto output = culprit::capture::EncodeChunk(*plan, writer, {0, pages, page_bytes, true});
     CULPRIT_CHECK(output.events <= size / 4);
     for (const auto& bundle : output.bundles) {
       CULPRIT_CHECK(bundle.packet.size() < 64 * size + 4096);

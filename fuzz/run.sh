@@ -20,7 +20,7 @@ for name in "${names[@]}"; do
   found=$build_dir/fuzz/$name
   mkdir -p "$found/corpus" "$found/findings"
   printf 'fuzz: %s for %s s\n' "$name" "$seconds"
-  if "$build_dir/bin/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  if "$build_dir/bin/${name}_fuzz" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$found/findings/" "$found/corpus" "$source_dir/corpus/$name" >"$found/log" 2>&1; then
     sed -n 's/^stat::number_of_executed_units: */fuzz:   executed /p; s/^stat::peak_rss_mb: */fuzz:   peak MB /p' "$found/log"
   else

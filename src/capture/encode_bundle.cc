@@ -29,6 +29,15 @@ std::uint64_t Extend(std::int32_t value) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
+// Zeroes the bytes of a word behind its first zero byte; true when there is one. Little-endian, as
+// the pages are.
+bool CutAtNul(std::uint64_t& word) {
+  const std::uint64_t zeros = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+  if (zeros == 0) return false;
+  word &= (zeros & -zeros) - 1;
+  return true;
+}
+
 void PutColumn(WireBuffer& out, std::uint32_t field, const WireBuffer& column) {
   if (!column.empty()) out.BytesField(field, column.view());
 }
@@ -40,36 +49,41 @@ void CommInterner::Clear() {
   slots_.assign(256, 0);
 }
 
-void CommInterner::Grow() {
-  std::vector<std::array<char, 16>> names;
-  names.swap(names_);
-  slots_.assign(slots_.size() * 4, 0);
-  for (const auto& name : names) Intern(reinterpret_cast<const std::byte*>(name.data()));
+std::string_view CommInterner::name(std::size_t index) const {
+  const char* text = reinterpret_cast<const char*>(&names_[index]);
+  return {text, ::strnlen(text, sizeof(Name))};
 }
 
 std::uint32_t CommInterner::Intern(const std::byte* comm) {
+  Name name;
+  std::memcpy(&name, comm, sizeof(name));
   // What stands behind the NUL is left from earlier names of the task.
-  std::array<char, 16> name = {};
-  std::memcpy(name.data(), comm, name.size());
-  const std::size_t length = ::strnlen(name.data(), name.size());
-  std::memset(name.data() + length, 0, name.size() - length);
-  std::uint64_t words[2];
-  std::memcpy(words, name.data(), sizeof(words));
-  std::uint64_t hash = (words[0] ^ (words[1] * 0x9e3779b97f4a7c15ULL)) * 0xff51afd7ed558ccdULL;
+  if (CutAtNul(name.low)) {
+    name.high = 0;
+  } else {
+    CutAtNul(name.high);
+  }
+  return Insert(name);
+}
+
+std::uint32_t CommInterner::Insert(const Name& name) {
+  std::uint64_t hash = (name.low ^ (name.high * 0x9e3779b97f4a7c15ULL)) * 0xff51afd7ed558ccdULL;
   hash ^= hash >> 32;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    const std::uint32_t entry = slots_[slot];
-    if (entry != 0 && names_[entry - 1] == name) return entry - 1;
-    if (entry != 0) continue;
-    if (names_.size() * 2 >= slots_.size()) {
-      Grow();
-      return Intern(comm);
-    }
-    names_.push_back(name);
-    slots_[slot] = static_cast<std::uint32_t>(names_.size());
-    return slots_[slot] - 1;
+  std::size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if (names_[slots_[slot] - 1] == name) return slots_[slot] - 1;
   }
+  if (names_.size() * 2 >= slots_.size()) {
+    std::vector<Name> names;
+    names.swap(names_);
+    slots_.assign(slots_.size() * 4, 0);
+    for (const Name& old : names) Insert(old);
+    return Insert(name);
+  }
+  names_.push_back(name);
+  slots_[slot] = static_cast<std::uint32_t>(names_.size());
+  return slots_[slot] - 1;
 }
 
 void BundleWriter::AddSwitch(const EventPlan& event, std::uint64_t time_ns,
@@ -196,8 +210,8 @@ void BundleWriter::AddError(std::uint64_t time_ns, std::uint32_t status) {
 }
 
 void BundleWriter::WriteCompact(WireBuffer& out) {
-  for (const auto& name : comms_.names()) {
-    out.BytesField(Compact::kInternTable, {name.data(), ::strnlen(name.data(), name.size())});
+  for (std::size_t i = 0; i < comms_.size(); ++i) {
+    out.BytesField(Compact::kInternTable, comms_.name(i));
   }
   PutColumn(out, Compact::kSwitchTimestamp, switches_.timestamp);
   PutColumn(out, Compact::kSwitchPrevState, switches_.prev_state);

@@ -2,7 +2,6 @@
 // FtraceEventBundle and writes it as a framed packet. It decides nothing about where a bundle ends.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,21 +21,30 @@ class CommInterner {
  public:
   CommInterner() { Clear(); }
   std::uint32_t Intern(const std::byte* comm);
-  // The names, in order of their index.
-  std::span<const std::array<char, 16>> names() const { return names_; }
+  // The names, in order of their index; the views hold until the next change.
+  std::size_t size() const { return names_.size(); }
+  std::string_view name(std::size_t index) const;
   void Clear();
 
  private:
-  void Grow();
+  // The bytes as two words, zero behind the NUL.
+  struct Name {
+    std::uint64_t low = 0, high = 0;
+    friend bool operator==(const Name&, const Name&) = default;
+  };
+  std::uint32_t Insert(const Name& name);
 
-  std::vector<std::array<char, 16>> names_;
+  std::vector<Name> names_;
   std::vector<std::uint32_t> slots_;  // open addressing; index + 1, zero for a free one
 };
 
 class BundleWriter {
  public:
-  BundleWriter(const EncodePlan& plan, LazySymbols& symbols, int cpu, std::uint32_t ftrace_clock)
-      : plan_(plan), interner_(symbols), cpu_(cpu), ftrace_clock_(ftrace_clock) {}
+  BundleWriter(const EncodePlan& plan, LazySymbols& symbols, std::uint32_t ftrace_clock)
+      : plan_(plan), interner_(symbols), ftrace_clock_(ftrace_clock) {}
+
+  // The CPU of the bundles to come. Between bundles only.
+  void SetCpu(int cpu) { cpu_ = cpu; }
 
   // Takes a record of at least event.least_bytes. False when a part of it did not lie inside; the
   // rest is written.
@@ -54,7 +62,7 @@ class BundleWriter {
   // Appends the framed packet to `out` and starts the next bundle.
   void Finish(std::string& out);
 
-  std::uint64_t stacks() const { return stacks_; }
+  std::uint64_t stacks() const { return stacks_; }  // of all bundles
 
  private:
   struct SwitchColumns {
@@ -74,7 +82,7 @@ class BundleWriter {
   const EncodePlan& plan_;
   Interner interner_;
   CommInterner comms_;
-  int cpu_;
+  int cpu_ = 0;
   std::uint32_t ftrace_clock_;
   SwitchColumns switches_;
   WakingColumns wakings_;

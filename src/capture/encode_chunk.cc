@@ -36,11 +36,10 @@ std::uint32_t StatusOf(PageFault fault) {
 
 class ChunkEncoder {
  public:
-  ChunkEncoder(const EncodePlan& plan, LazySymbols& symbols, const ChunkInput& input)
-      : plan_(plan),
-        cpu_(input.cpu),
-        bundle_(plan, symbols, input.cpu, input.ftrace_clock),
-        next_switch_is_full_(input.is_first) {
+  ChunkEncoder(const EncodePlan& plan, BundleWriter& bundle, const ChunkInput& input)
+      : plan_(plan), cpu_(input.cpu), bundle_(bundle), next_switch_is_full_(input.is_first) {
+    bundle_.SetCpu(input.cpu);
+    output_.stacks = bundle_.stacks();
     output_.counts.resize(plan.events().size());
   }
 
@@ -57,7 +56,7 @@ class ChunkEncoder {
 
   ChunkOutput Finish() {
     EndBundle();
-    output_.stacks = bundle_.stacks();
+    output_.stacks = bundle_.stacks() - output_.stacks;
     return std::move(output_);
   }
 
@@ -141,7 +140,7 @@ class ChunkEncoder {
 
   const EncodePlan& plan_;
   int cpu_;
-  BundleWriter bundle_;
+  BundleWriter& bundle_;
   ChunkOutput output_;
   bool next_switch_is_full_;
   bool gap_is_open_ = false;
@@ -149,8 +148,8 @@ class ChunkEncoder {
 
 }  // namespace
 
-ChunkOutput EncodeChunk(const EncodePlan& plan, LazySymbols& symbols, const ChunkInput& input) {
-  ChunkEncoder encoder(plan, symbols, input);
+ChunkOutput EncodeChunk(const EncodePlan& plan, BundleWriter& bundle, const ChunkInput& input) {
+  ChunkEncoder encoder(plan, bundle, input);
   for (std::size_t at = 0; at < input.pages.size(); at += input.page_bytes) {
     encoder.AddPage(input.pages.subspan(at, std::min(input.page_bytes, input.pages.size() - at)));
   }

@@ -19,7 +19,6 @@ struct ChunkInput {
   std::span<const std::byte> pages;  // whole sub-buffers
   std::size_t page_bytes = 0;
   bool is_first = false;  // of its CPU
-  std::uint32_t ftrace_clock = 0;
 };
 
 struct EncodedBundle {
@@ -46,6 +45,7 @@ struct ChunkOutput {
   std::vector<std::string> error_samples;  // a few
 };
 
-ChunkOutput EncodeChunk(const EncodePlan& plan, LazySymbols& symbols, const ChunkInput& input);
+// `bundle` is the thread's own and empty; its buffers are what is kept from chunk to chunk.
+ChunkOutput EncodeChunk(const EncodePlan& plan, BundleWriter& bundle, const ChunkInput& input);
 
 }  // namespace culprit::capture

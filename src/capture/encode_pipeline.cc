@@ -117,7 +117,8 @@ Status Pipeline::Enqueue(std::size_t cpu, std::uint64_t page) {
 
 // Reads the chunk's pages, settles where it ends, lets the next one of the CPU be taken, and
 // encodes.
-Status Pipeline::Encode(Chunk& chunk, std::vector<std::byte>& buffer, ChunkOutput& output) {
+Status Pipeline::Encode(Chunk& chunk, std::vector<std::byte>& buffer, BundleWriter& bundle,
+                        ChunkOutput& output) {
   buffer.resize(chunk.pages * PageBytes());
   CULPRIT_TRY(Read(chunk.cpu, chunk.first_page, buffer));
   for (std::size_t i = 1; i < chunk.pages; ++i) {
@@ -130,15 +131,16 @@ Status Pipeline::Encode(Chunk& chunk, std::vector<std::byte>& buffer, ChunkOutpu
     CULPRIT_TRY(Enqueue(chunk.cpu, chunk.first_page + chunk.pages));
     progress_.notify_all();
   }
-  output = EncodeChunk(plan_, symbols_,
+  output = EncodeChunk(plan_, bundle,
                        {spool_.cpus[chunk.cpu].cpu,
                         std::span<const std::byte>(buffer).first(chunk.pages * PageBytes()),
-                        PageBytes(), chunk.number == 0, FtraceClockOf(spool_.clock)});
+                        PageBytes(), chunk.number == 0});
   return {};
 }
 
 void Pipeline::Work() {
   std::vector<std::byte> buffer;
+  BundleWriter bundle(plan_, symbols_, FtraceClockOf(spool_.clock));
   std::unique_lock lock(mutex_);
   while (true) {
     progress_.wait(lock, [this] {
@@ -157,7 +159,7 @@ void Pipeline::Work() {
     in_work_.push_back(chunk);
     lock.unlock();
     ChunkOutput output;
-    const Status status = Encode(chunk, buffer, output);
+    const Status status = Encode(chunk, buffer, bundle, output);
     lock.lock();
     if (!status.ok()) {
       if (!error_) error_ = status.error();

@@ -80,7 +80,8 @@ class Pipeline {
   Result<std::uint64_t> PageStart(std::size_t cpu, std::uint64_t page) const;
   Status Read(std::size_t cpu, std::uint64_t page, std::span<std::byte> into) const;
   Status Enqueue(std::size_t cpu, std::uint64_t page);
-  Status Encode(Chunk& chunk, std::vector<std::byte>& buffer, ChunkOutput& output);
+  Status Encode(Chunk& chunk, std::vector<std::byte>& buffer, BundleWriter& bundle,
+                ChunkOutput& output);
   void Work();
   void Deliver(const Chunk& chunk, ChunkOutput output, std::unique_lock<std::mutex>& lock);
   void Account(Cpu& cpu, ChunkOutput& output);
