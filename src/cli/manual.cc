@@ -41,6 +41,14 @@ OptionDoc DescribeOption(const CLI::Option& option) {
   if (option.get_items_expected_max() > 0) doc = ValueOf(option);
   for (const std::string& name : option.get_snames()) doc.flags.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) doc.flags.push_back("--" + name);
+  // CLI11's name for a value that was given none: the option's own says more.
+  if (doc.value == "TEXT" && !doc.flags.empty()) {
+    const std::string& flag = doc.flags.back();
+    doc.value = flag.substr(flag.rfind('-') + 1);
+    std::ranges::transform(doc.value, doc.value.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    });
+  }
   if (doc.choices.empty()) doc.choices = KnownWords(doc.value);
   doc.default_value = option.get_default_str();
   doc.description = option.get_description();
