@@ -22,6 +22,18 @@ const Columns* Catalog::Find(const std::string& table) {
   return it->second ? &*it->second : nullptr;
 }
 
+Type Catalog::ArgumentType(const std::string& key) {
+  const auto [it, inserted] = argument_types_.try_emplace(key, Type::kText);
+  if (!inserted) return it->second;
+  const tables::Value parameter = std::string_view(key);
+  const auto kind =
+      connection_->QueryText("SELECT value_type FROM args WHERE key = ? LIMIT 1", {&parameter, 1});
+  if (kind.ok() && (*kind == "int" || *kind == "uint" || *kind == "bool"))
+    it->second = Type::kBigint;
+  if (kind.ok() && *kind == "real") it->second = Type::kReal;
+  return it->second;
+}
+
 const UserFunction* Catalog::FindFunction(std::string_view name) const {
   const auto it = functions_.find(ToLower(name));
   return it == functions_.end() ? nullptr : &it->second;

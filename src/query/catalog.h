@@ -35,6 +35,11 @@ class Catalog {
   // After a statement that may have changed what there is.
   void Forget() { columns_.clear(); }
 
+  // What the args table holds under a key, by the first row found: kBigint, kReal or kText.
+  Type ArgumentType(const std::string& key);
+  // After args were loaded.
+  void ForgetArguments() { argument_types_.clear(); }
+
   const UserFunction* FindFunction(std::string_view name) const;
   void AddFunction(UserFunction function);
 
@@ -46,6 +51,7 @@ class Catalog {
   tables::Connection* connection_;
   std::map<std::string, std::optional<Columns>> columns_;
   std::map<std::string, UserFunction> functions_;  // by lower-case name
+  std::map<std::string, Type> argument_types_;
   std::vector<std::string> user_tables_;
 };
 

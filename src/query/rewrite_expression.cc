@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "query/perfetto_sql.h"
 #include "query/rewriter.h"
 #include "query/token.h"
 #include "query/tree.h"
@@ -103,7 +104,12 @@ Type Rewriter::Expression(Json& e, Scope& scope) {
     const auto it = std::find_if(parameters_.begin(), parameters_.end(),
                                  [&](const Column& p) { return EqualsIgnoreCase(p.name, name); });
     if (it == parameters_.end()) return Type::kUnknown;
+    const std::string alias = TakeAlias(e);
     e = tree::ColumnRef({ParameterName(name)}, Place(e));
+    // Of the declared width, whatever is passed.
+    const std::string_view type = DuckdbType(it->type);
+    if (!type.empty()) e = Cast(std::move(e), type);
+    e["alias"] = alias;
     return it->type;
   }
   return Type::kOther;

@@ -100,7 +100,19 @@ Type Rewriter::Function(Json& e, Scope& scope) {
   for (Json& child : e["children"]) types.push_back(Expression(child, scope));
   if (!IsBlank(e["filter"])) Expression(e["filter"], scope);
   Orders(e["order_bys"]["orders"], scope);
-  if (const UserFunction* function = catalog_.FindFunction(name)) return function->result;
+  if (name == "extract_arg" && types.size() == 2) {
+    const auto key = TextOf(e["children"][1]);
+    const Type type = key ? catalog_.ArgumentType(*key) : Type::kText;
+    e["function_name"] = type == Type::kBigint ? "__extract_int"
+                         : type == Type::kReal ? "__extract_real"
+                                               : "__extract_text";
+    QualifyArguments(e, scope);
+    return type;
+  }
+  if (const UserFunction* function = catalog_.FindFunction(name)) {
+    QualifyArguments(e, scope);
+    return function->result;
+  }
   for (std::size_t i = 0; i < types.size(); ++i) BoolToNumber(e["children"][i], types[i]);
   if (IsAggregate(name, types.size())) return Aggregate(e, name, types);
   return Scalar(e, name, types);

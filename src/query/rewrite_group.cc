@@ -45,13 +45,6 @@ Json Canonical(const Json& e, const Scope& scope) {
   return out;
 }
 
-std::string CanonicalText(const Json& e, const Scope& scope) { return Canonical(e, scope).dump(); }
-
-bool IsAggregateCall(const Json& e) {
-  return IsClass(e, "FUNCTION") &&
-         IsAggregate(ToLower(e.value("function_name", "")), e["children"].size());
-}
-
 // Calls `visit` on each aggregate of `e` that belongs to its own SELECT.
 template <class Visit>
 void ForEachAggregate(const Json& e, const Visit& visit) {
@@ -62,20 +55,6 @@ void ForEachAggregate(const Json& e, const Visit& visit) {
   if (!e.is_object() || IsClass(e, "SUBQUERY")) return;
   if (IsAggregateCall(e)) return visit(e);
   for (const auto& [key, child] : e.items()) ForEachAggregate(child, visit);
-}
-
-// The parts of a SELECT that are computed after grouping.
-std::vector<Json*> AfterGrouping(Json& node) {
-  std::vector<Json*> parts;
-  for (Json& item : node["select_list"]) parts.push_back(&item);
-  for (const char* clause : {"having", "qualify"}) {
-    if (!IsBlank(node[clause])) parts.push_back(&node[clause]);
-  }
-  for (Json& modifier : node["modifiers"]) {
-    if (TypeTag(modifier) != "ORDER_MODIFIER") continue;
-    for (Json& order : modifier["orders"]) parts.push_back(&order["expression"]);
-  }
-  return parts;
 }
 
 const std::string* KeyOf(const Scope& scope, const Scope::Found& found) {
@@ -207,6 +186,26 @@ void ForEachCount(Json& e, const Visit& visit) {
 }
 
 }  // namespace
+
+std::string CanonicalText(const Json& e, const Scope& scope) { return Canonical(e, scope).dump(); }
+
+bool IsAggregateCall(const Json& e) {
+  return IsClass(e, "FUNCTION") &&
+         IsAggregate(ToLower(e.value("function_name", "")), e["children"].size());
+}
+
+std::vector<Json*> AfterGrouping(Json& node) {
+  std::vector<Json*> parts;
+  for (Json& item : node["select_list"]) parts.push_back(&item);
+  for (const char* clause : {"having", "qualify"}) {
+    if (!IsBlank(node[clause])) parts.push_back(&node[clause]);
+  }
+  for (Json& modifier : node["modifiers"]) {
+    if (TypeTag(modifier) != "ORDER_MODIFIER") continue;
+    for (Json& order : modifier["orders"]) parts.push_back(&order["expression"]);
+  }
+  return parts;
+}
 
 void Rewriter::Group(Json& node, Scope& scope, std::vector<Json>& keys) {
   if (node.value("aggregate_handling", "") != "STANDARD_HANDLING") return;

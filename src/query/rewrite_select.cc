@@ -198,6 +198,7 @@ Columns Rewriter::Select(Json& node, const Scope* outer, bool is_top) {
   Modifiers(node, scope, columns);
   Group(node, scope, keys);
   DropNeedlessDistinct(node, scope);
+  if (!parameters_.empty() && !ParametersOutOfAggregates(node, scope)) RenameRelations(node, scope);
   if (is_top) FixOrder(node, columns, keys);
   return columns;
 }
@@ -358,6 +359,7 @@ void Rewriter::TableFunction(Json& table, Scope& scope) {
   const std::string name = call.value("function_name", "");
   functions_.insert(ToLower(name));
   for (Json& argument : call["children"]) Expression(argument, scope);
+  QualifyArguments(call, scope);
   Relation relation;
   relation.name = Alias(table).empty() ? name : Alias(table);
   const UserFunction* function = catalog_.FindFunction(name);

@@ -1,6 +1,6 @@
 // Rewriter: walks the tree of one SELECT and makes DuckDB do what SQLite's and Perfetto's users
 // expect. Private to query/; dialect.h is the way in. Parts: rewrite_select.cc (tables, select
-// lists, GROUP BY), rewrite_group.cc, rewrite_expression.cc, rewrite_function.cc.
+// lists), rewrite_group.cc, rewrite_hygiene.cc, rewrite_expression.cc, rewrite_function.cc.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -53,6 +53,12 @@ class Rewriter {
   void WrapBare(Json& e, const struct Grouping& grouping);
   void DropNeedlessDistinct(Json& node, const Scope& scope);
 
+  // rewrite_hygiene.cc: what a function's body needs so that an argument stays what it was.
+  void QualifyArguments(Json& call, const Scope& scope);
+  void RenameRelations(Json& node, const Scope& scope);
+  // True when it made the SELECT a subquery of another.
+  bool ParametersOutOfAggregates(Json& node, const Scope& scope);
+
   // rewrite_expression.cc
   Type Expression(Json& e, Scope& scope);
   Type ColumnRef(Json& e, Scope& scope);
@@ -83,7 +89,14 @@ class Rewriter {
   std::vector<std::pair<std::string, Columns>> common_tables_;  // WITH, innermost last
   std::set<std::string> tables_;
   std::set<std::string> functions_;
+  std::size_t renamed_ = 0;  // relations of a function's body so far
 };
+
+// The parts of a SELECT that are computed after grouping: first the items of its list.
+std::vector<nlohmann::json*> AfterGrouping(nlohmann::json& node);
+// The same text for the same value, however its columns are written.
+std::string CanonicalText(const nlohmann::json& e, const Scope& scope);
+bool IsAggregateCall(const nlohmann::json& e);
 
 // The name of a parameter of a created function inside its macro; it meets no column's name.
 std::string ParameterName(std::string_view name);

@@ -60,7 +60,7 @@ constexpr std::array kPlain = {Plain{"length", Gives::kBigint, true},
                                Plain{"ceiling", Gives::kFirst, false},
                                Plain{"floor", Gives::kFirst, false},
                                Plain{"trunc", Gives::kFirst, false},
-                               Plain{"extract_arg", Gives::kText, false},
+
                                Plain{"json_extract_string", Gives::kText, false},
                                Plain{"regexp_extract", Gives::kText, true},
                                Plain{"regexp_replace", Gives::kText, true},

@@ -42,8 +42,8 @@ class Session {
   ~Session();
 
   // Runs the statements of `sql`, separated by ";". Each result goes to `on_result`, which reads it
-  // before the next statement runs; statements without rows (CREATE, INCLUDE ...) give one whose
-  // has_rows() is false. Stops at the first Error, of a statement or of `on_result`.
+  // before the next statement runs; statements without rows (CREATE, INCLUDE ...) give none. Stops
+  // at the first Error, of a statement or of `on_result`.
   using OnResult = std::function<Status(tables::QueryResult& result)>;
   Status Run(std::string_view sql, const OnResult& on_result);
 
