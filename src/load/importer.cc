@@ -238,8 +238,11 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
       sched_.Migrated(threads_.GetThread(fields.i32(2)), fields.u32(5));
       return;
     case kSchedBlockedReason:
+      // Text has the symbol itself.
       sched_.BlockedReason(threads_.GetThread(fields.i32(1)), fields.u32(3) != 0 ? 1 : 0,
-                           fields.Has(2) ? KernelSymbol(context, fields.u64(2)) : kNoString);
+                           fields.text(2).empty() ? KernelSymbol(context, fields.u64(2))
+                                                  : strings_.Intern(fields.text(2).substr(
+                                                        0, fields.text(2).find('+'))));
       return;
     case kPrint:
       markers_.Write(context.ts, context.cpu, context.tid, fields.text(2));
@@ -337,7 +340,8 @@ void Importer::Process(const EventContext& context, std::uint32_t field,
       // task_newtask comes first and says more; this one does not tell threads from processes.
       const std::int64_t tid = fields.i32(4);
       if (tid == 0 || has_newtask_) return;
-      const Utid creator = threads_.GetThread(fields.i32(2));
+      // In text its fields have other names; the parent is the thread that it happens in.
+      const Utid creator = threads_.GetThread(fields.Has(2) ? fields.i32(2) : context.tid);
       threads_.ForkProcess(context.ts, creator, tid, strings_.Intern(fields.text(3)), true);
       sched_.NewTask(context.ts, threads_.GetThread(tid), creator);
       return;
@@ -408,12 +412,22 @@ void Importer::Block(const EventContext& context, std::uint32_t field, const Eve
 
 void Importer::KernelStack(const EventContext& context, std::uint64_t callstack) {
   if (context.interned == nullptr || IsBeforeAllCpus(context.ts)) return;
-  const Utid utid = threads_.GetThread(context.tid);
   const StackTable::Stack stack = stacks_.Resolve(*context.interned, callstack);
   if (stack.callsite == kNoCallsite) {
     stats_.Add("interned_stack_missing");
     return;
   }
+  Blocked(context, stack);
+}
+
+void Importer::KernelStackOf(const EventContext& context,
+                             std::span<const std::string_view> functions) {
+  sched_.Seen(context.cpu, context.ts);
+  if (!functions.empty()) Blocked(context, stacks_.Of(functions));
+}
+
+void Importer::Blocked(const EventContext& context, const StackTable::Stack& stack) {
+  const Utid utid = threads_.GetThread(context.tid);
   const RowId blocked = sched_.LastBlocked(utid);
   sched_.BlockedReason(utid, -1, stack.blocked_function);
   stack_rows_.Append({.id = 0,
@@ -439,6 +453,7 @@ void Importer::EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std:
 }
 
 void Importer::Finish() {
+  threads_.Settle();
   sched_rows_.Finish();
   state_rows_.Finish();
   spurious_rows_.Finish();

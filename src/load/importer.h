@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +86,8 @@ class Importer {
   void Switch(const SchedSwitch& event);
   // A kernel stack that the CPU's current thread recorded while it went to sleep.
   void KernelStack(const EventContext& context, std::uint64_t callstack);
+  // The same, by the names of its functions from the root to the leaf.
+  void KernelStackOf(const EventContext& context, std::span<const std::string_view> functions);
   // Events of the CPU are missing before `ts`.
   void EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std::int64_t> count);
   void Counter(std::int64_t ts, TrackId track, double value);
@@ -100,6 +103,7 @@ class Importer {
   std::int64_t last_ts() const { return last_ts_; }
 
  private:
+  void Blocked(const EventContext& context, const StackTable::Stack& stack);
   void Generic(const EventContext& context, std::string_view body);
   void Process(const EventContext& context, std::uint32_t field, const EventFields& fields);
   void Block(const EventContext& context, std::uint32_t field, const EventFields& fields);

@@ -6,6 +6,7 @@
 
 #include "load/append_pool.h"
 #include "load/event_merger.h"
+#include "load/ftrace_text/text_pass.h"
 #include "load/importer.h"
 #include "load/packet_importer.h"
 #include "load/table_writers.h"
@@ -236,17 +237,75 @@ LoadSummary Summarise(const tracefile::TraceFile& file, const TraceIndex& index,
   return summary;
 }
 
+// What every load has: where rows go, the state machines, and the finish.
+class Loading {
+ public:
+  Loading(tables::Database& database, const LoadOptions& options)
+      : database_(database),
+        pool_(database, ThreadsOf(options)),
+        sinks_(pool_, &threads_, strings_),
+        importer_(strings_, sinks_.Refs()) {
+    threads_ = &importer_.threads();
+  }
+
+  Importer& importer() { return importer_; }
+  const AppendPool& pool() const { return pool_; }
+
+  Status Finish(const TraceIndex& index, const PacketImporter& packets) {
+    importer_.Finish();
+    sinks_.Finish();
+    CULPRIT_TRY(pool_.Finish());
+    CULPRIT_TRY(WriteSmallTables(database_, importer_, index, packets));
+    if (!sinks_.sched.HasStaleRows()) return {};
+    CULPRIT_ASSIGN(auto connection, database_.Connect());
+    return connection.Execute(
+        "UPDATE __intrinsic_sched_slice AS s SET upid = t.upid FROM thread AS t "
+        "WHERE s.utid = t.utid AND s.upid IS NULL AND t.upid IS NOT NULL");
+  }
+
+ private:
+  static unsigned ThreadsOf(const LoadOptions& options) {
+    if (options.threads != 0) return options.threads;
+    return std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  }
+
+  tables::Database& database_;
+  StringPool strings_;  // outlives the workers that read it
+  AppendPool pool_;
+  const ThreadTracker* threads_ = nullptr;
+  Sinks sinks_;
+  Importer importer_;
+};
+
+Result<LoadSummary> LoadText(const tracefile::TraceFile& file, tables::Database& database,
+                             const LoadOptions& options) {
+  Loading loading(database, options);
+  Importer& importer = loading.importer();
+  ftrace_text::TextPass pass(file.bytes(), importer);
+  bool was_stopped = false;
+  pass.Run([&](std::uint64_t events) {
+    if (loading.pool().has_failed()) return false;
+    was_stopped = options.progress && !options.progress({0, file.bytes().size(), events});
+    return !was_stopped;
+  });
+  if (was_stopped) return Error{"loading was interrupted", ""};
+  TraceIndex index;
+  index.is_truncated = file.is_cut();
+  PacketImporter packets(index, importer);
+  packets.metadata().push_back({"trace_type", std::string("systrace")});
+  packets.metadata().push_back({"trace_size_bytes", static_cast<std::int64_t>(file.file_bytes())});
+  CULPRIT_TRY(loading.Finish(index, packets));
+  LoadSummary summary = Summarise(file, index, importer);
+  summary.format = "ftrace text";
+  summary.events = pass.events();
+  summary.sched_events = pass.sched_events();
+  return summary;
+}
+
 Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Database& database,
                                  const LoadOptions& options) {
-  const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
-  const unsigned threads = options.threads != 0 ? options.threads : std::min(cpus, kMostThreads);
-  StringPool strings;  // outlives the workers that read it
-  AppendPool pool(database, threads);
-  const ThreadTracker* thread_tracker = nullptr;
-  Sinks sinks(pool, &thread_tracker, strings);
-  Importer importer(strings, sinks.Refs());
-  thread_tracker = &importer.threads();
-
+  Loading loading(database, options);
+  Importer& importer = loading.importer();
   const TraceIndex index = IndexTrace(file, importer.stats());
   importer.threads().UseIdleThread();
   const auto states = tracefile::TaskStates::FromFormat(index.sched_switch_format);
@@ -264,17 +323,8 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
   }
 
   PerfettoPass pass(index, importer, packets);
-  CULPRIT_TRY(pass.Run(options, file.bytes().size(), pool));
-  importer.Finish();
-  sinks.Finish();
-  CULPRIT_TRY(pool.Finish());
-  CULPRIT_TRY(WriteSmallTables(database, importer, index, packets));
-  if (sinks.sched.HasStaleRows()) {
-    CULPRIT_ASSIGN(auto connection, database.Connect());
-    CULPRIT_TRY(
-        connection.Execute("UPDATE __intrinsic_sched_slice AS s SET upid = t.upid FROM thread AS t "
-                           "WHERE s.utid = t.utid AND s.upid IS NULL AND t.upid IS NOT NULL"));
-  }
+  CULPRIT_TRY(pass.Run(options, file.bytes().size(), loading.pool()));
+  CULPRIT_TRY(loading.Finish(index, packets));
   LoadSummary summary = Summarise(file, index, importer);
   summary.format = "perfetto";
   summary.events = pass.events();
@@ -288,7 +338,7 @@ Result<LoadSummary> LoadTrace(const std::string& path, tables::Database& databas
                               const LoadOptions& options) {
   CULPRIT_ASSIGN(const auto file, tracefile::TraceFile::Open(path));
   if (file.format() == tracefile::TraceFormat::kFtraceText) {
-    return Error{path + ": text of ftrace is not loaded yet", ""};
+    return LoadText(file, database, options);
   }
   return LoadPerfetto(file, database, options);
 }

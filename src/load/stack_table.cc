@@ -110,6 +110,10 @@ std::uint32_t StackTable::Mapping(const Interned& interned, std::uint64_t iid) {
     }
   }
   mapping.name = strings_.Intern(name);
+  return AddMapping(mapping);
+}
+
+std::uint32_t StackTable::AddMapping(const StackMapping& mapping) {
   const auto [found, is_new] = mapping_ids_.try_emplace(
       {mapping.name, mapping.start, mapping.end}, static_cast<std::uint32_t>(mappings_.size()));
   if (is_new) mappings_.push_back(mapping);
@@ -126,6 +130,10 @@ std::uint32_t StackTable::Frame(const Interned& interned, std::uint64_t iid) {
     if (name != interned.function_names.end()) frame.name = strings_.Intern(name->second);
   }
   frame.mapping = Mapping(interned, mapping);
+  return AddFrame(frame);
+}
+
+std::uint32_t StackTable::AddFrame(const StackFrame& frame) {
   const auto [found, is_new] = frame_ids_.try_emplace({frame.name, frame.mapping, frame.rel_pc},
                                                       static_cast<std::uint32_t>(frames_.size()));
   if (is_new) frames_.push_back(frame);
@@ -139,22 +147,41 @@ StackTable::Stack StackTable::Resolve(const Interned& interned, std::uint64_t ca
   const auto frames = interned.callstacks.find(callstack);
   if (frames == interned.callstacks.end()) return stack;
   for (const std::uint64_t iid : frames->second) {  // from the root to the leaf
-    const std::uint32_t frame = Frame(interned, iid);
-    const std::uint32_t depth =
-        stack.callsite == kNoCallsite ? 0 : callsites_[stack.callsite].depth + 1;
-    const auto [found, is_new] = callsite_ids_.try_emplace(
-        {stack.callsite, frame}, static_cast<std::uint32_t>(callsites_.size()));
-    if (is_new) callsites_.push_back({depth, stack.callsite, frame});
-    stack.callsite = found->second;
+    stack.callsite = Callsite(stack.callsite, Frame(interned, iid));
   }
-  for (std::uint32_t at = stack.callsite; at != kNoCallsite; at = callsites_[at].parent) {
-    const StringId name = frames_[callsites_[at].frame].name;
-    if (name == kNoString || IsSchedulerFunction(strings_.Text(name))) continue;
-    stack.blocked_function = name;
-    break;
-  }
+  stack.blocked_function = BlockedFunction(stack.callsite);
   resolved_[{&interned, callstack}] = stack;
   return stack;
+}
+
+StackTable::Stack StackTable::Of(std::span<const std::string_view> functions) {
+  StackMapping kernel;
+  kernel.name = strings_.Intern("[kernel]");
+  const std::uint32_t mapping = AddMapping(kernel);
+  Stack stack;
+  for (const std::string_view name : functions) {
+    const std::uint32_t frame =
+        AddFrame({.name = strings_.Intern(name), .mapping = mapping, .rel_pc = 0});
+    stack.callsite = Callsite(stack.callsite, frame);
+  }
+  stack.blocked_function = BlockedFunction(stack.callsite);
+  return stack;
+}
+
+std::uint32_t StackTable::Callsite(std::uint32_t parent, std::uint32_t frame) {
+  const std::uint32_t depth = parent == kNoCallsite ? 0 : callsites_[parent].depth + 1;
+  const auto [found, is_new] =
+      callsite_ids_.try_emplace({parent, frame}, static_cast<std::uint32_t>(callsites_.size()));
+  if (is_new) callsites_.push_back({depth, parent, frame});
+  return found->second;
+}
+
+StringId StackTable::BlockedFunction(std::uint32_t callsite) const {
+  for (std::uint32_t at = callsite; at != kNoCallsite; at = callsites_[at].parent) {
+    const StringId name = frames_[callsites_[at].frame].name;
+    if (name != kNoString && !IsSchedulerFunction(strings_.Text(name))) return name;
+  }
+  return kNoString;
 }
 
 }  // namespace culprit::load

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -50,11 +51,18 @@ class StackTable {
   // that is not the scheduler's own.
   Stack Resolve(const Interned& interned, std::uint64_t callstack);
 
+  // The stack of these kernel functions, from the root to the leaf.
+  Stack Of(std::span<const std::string_view> functions);
+
   const std::vector<StackMapping>& mappings() const { return mappings_; }
   const std::vector<StackFrame>& frames() const { return frames_; }
   const std::vector<StackCallsite>& callsites() const { return callsites_; }
 
  private:
+  std::uint32_t Callsite(std::uint32_t parent, std::uint32_t frame);
+  StringId BlockedFunction(std::uint32_t callsite) const;
+  std::uint32_t AddMapping(const StackMapping& mapping);
+  std::uint32_t AddFrame(const StackFrame& frame);
   std::uint32_t Mapping(const Interned& interned, std::uint64_t iid);
   std::uint32_t Frame(const Interned& interned, std::uint64_t iid);
 

@@ -195,6 +195,23 @@ void ThreadTracker::EndThread(std::int64_t ts, std::int64_t tid) {
   RefreshThreadsOf(thread.upid);
 }
 
+void ThreadTracker::Settle() {
+  const auto pending = pending_parents_;
+  for (const auto& [creator, child] : pending) {
+    if (!processes_[child].is_guess || processes_[child].is_void) continue;
+    if (threads_[creator].upid == kNone) {
+      const auto upid = static_cast<Upid>(processes_.size());
+      Process process;
+      process.pid = threads_[creator].tid;
+      process.name = threads_[creator].name;
+      process.end_ts = threads_[creator].end_ts;
+      processes_.push_back(process);
+      JoinProcess(creator, upid, true);
+    }
+    ResolvePending(creator, threads_[creator].upid);
+  }
+}
+
 void ThreadTracker::NameThread(Utid utid, StringId name, NameSource source) {
   if (name == kNoString) return;
   Thread& thread = threads_[utid];

@@ -77,6 +77,9 @@ class ThreadTracker {
   // a process until something names the process of that tid.
   Upid ForkProcess(std::int64_t ts, Utid creator, std::int64_t pid, StringId name,
                    bool is_guess = false);
+  // At the end of the trace: parents of guessed processes that nothing has named count as the main
+  // threads of processes of their own.
+  void Settle();
   void EndThread(std::int64_t ts, std::int64_t tid);
 
   void NameThread(Utid utid, StringId name, NameSource source);
