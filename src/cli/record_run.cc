@@ -111,6 +111,23 @@ class Recording {
   std::thread watch_;
 };
 
+// Before anything is recorded: can the file be made at its place?
+Status CheckOutput(const RecordPlan& plan) {
+  if (plan.to_stdout) return {};
+  const std::filesystem::path path(plan.output);
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    return Error{"write " + plan.output + ": it is a directory", "name a file with -o"};
+  }
+  const std::string folder = path.parent_path().string();
+  if (!std::filesystem::is_directory(folder, failed)) {
+    return Error{"write " + plan.output + ": there is no folder " + folder,
+                 "make it, or name another place with -o"};
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return ErrnoError("write", plan.output, errno);
+  return {};
+}
+
 int Recording::Begin() {
   for (const std::string& warning : plan_.warnings) Say(warning);
   if (rotates()) {
@@ -119,6 +136,7 @@ int Recording::Begin() {
     if (failed)
       return Fail({"make " + plan_.directory + ": " + failed.message(), "give --dir DIR"});
   }
+  if (const Status output = CheckOutput(plan_); !output && !rotates()) return Fail(output.error());
   auto signals = TakeSignals();
   if (!signals) return Fail(signals.error());
   signals_ = std::move(signals).value();

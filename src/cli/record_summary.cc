@@ -76,9 +76,14 @@ std::string LostText(const RecordSummary& summary) {
   std::string text;
   if (summary.fill_policy == capture::FillPolicy::kRing) {
     text = fmt::format("  lost events: {}; the ring kept the newest", FormatCount(total));
-    if (file.events.first && file.events.last) {
-      text += " " + FormatDuration(*file.events.last - *file.events.first);
+    // Only from where the last of the rings begins are all CPUs to be seen.
+    std::optional<TimeNs> all_seen;
+    for (const capture::CpuEncodeSummary& cpu : file.events.cpus) {
+      const bool lost =
+          std::ranges::find(file.lost, cpu.cpu, &capture::CpuLoss::cpu) != file.lost.end();
+      if (lost && cpu.first) all_seen = std::max(all_seen.value_or(*cpu.first), *cpu.first);
     }
+    if (all_seen && file.events.last) text += " " + FormatDuration(*file.events.last - *all_seen);
     text += " (a larger --buffer keeps more)\n";
   } else if (summary.fill_policy == capture::FillPolicy::kDiscard) {
     text = fmt::format("  lost events: {}; the full buffers took no more (--buffer)\n",
