@@ -47,6 +47,25 @@ constexpr std::array kVerbs = {
          "alone, and prints (on a desktop: opens) the address that shows it there. The trace goes "
          "from "
          "this machine into the browser and nowhere else. It ends when the page has the trace.\n"},
+    Verb{
+        "tune",
+        "[audit] [--profile NAME] [KEY...]\napply [--dry-run] [--yes] [KEY...]\n"
+        "rollback [--dry-run] [--force] [KEY...]",
+        "audit the kernel's settings for AI work; apply what is advised, take it back",
+        "  culprit tune                            # what to change here, why, who set it\n"
+        "  culprit tune vm.dirty_bytes             # all about one key\n"
+        "  culprit tune apply --profile storage --dry-run\n"
+        "  culprit tune apply vm.max_map_count     # one key: running value and drop-in\n"
+        "  culprit tune rollback                   # everything as it was before\n",
+        DeclareTune,
+        "apply writes the running values and keeps them over a reboot in one file each: "
+        "/etc/sysctl.d/99-zz-culprit.conf and, for files in /sys, "
+        "/etc/tmpfiles.d/99-zz-culprit.conf. Old values are in /var/lib/culprit/tune.json before "
+        "the first write, so that rollback restores them whatever happened in between; it leaves "
+        "alone what somebody changed since, unless --force is given.\n"
+        "Exit status of the audit: 0 nothing to change, 1 something to change, 2 wrong usage, 3 no "
+        "audit possible; of apply and rollback: 0 all done, 1 something was not, 2 wrong "
+        "usage.\n"},
     Verb{"help", "[VERB]\n--man | --markdown | --completion SHELL",
          "explain a verb, or list them all",
          "  culprit help record\n"

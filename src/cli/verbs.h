@@ -7,6 +7,7 @@ namespace culprit::cli {
 
 Action DeclareCheck(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
+Action DeclareTune(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 Action DeclareRecord(CLI::App& app);
 

@@ -33,6 +33,9 @@ PathParts SplitPath(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
+// One fixed name, so that a killed run leaves at most one and the next run takes it over.
+std::string TemporaryName(const std::string& name) { return "." + name + ".culprit-new"; }
+
 int RetryRead(int fd, std::string& text) {
   std::array<char, 16384> buffer;
   for (;;) {
@@ -144,8 +147,7 @@ Status RootFiles::ReplaceFile(const std::string& path, std::string_view text, un
   const PathParts parts = SplitPath(path);
   CULPRIT_TRY(MakeDirectories(parts.directory));
   CULPRIT_ASSIGN(const UniqueFd directory, OpenDirectory(parts.directory));
-  // One fixed name, so that a killed run leaves at most one and the next run takes it over.
-  const std::string temporary = "." + parts.name + ".culprit-new";
+  const std::string temporary = TemporaryName(parts.name);
   unlinkat(directory.get(), temporary.c_str(), 0);
   const UniqueFd file(openat(directory.get(), temporary.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -170,6 +172,7 @@ Status RootFiles::ReplaceFile(const std::string& path, std::string_view text, un
 Status RootFiles::RemoveFile(const std::string& path) const {
   const PathParts parts = SplitPath(path);
   CULPRIT_ASSIGN(const UniqueFd directory, OpenDirectory(parts.directory));
+  unlinkat(directory.get(), TemporaryName(parts.name).c_str(), 0);
   if (unlinkat(directory.get(), parts.name.c_str(), 0) != 0 && errno != ENOENT) {
     return ErrnoError("remove", Shown(path), errno);
   }

@@ -38,6 +38,7 @@ class RootFiles {
   // The whole file, new or replaced, in one step that a crash cannot halve; makes its directories.
   [[nodiscard]] Status ReplaceFile(const std::string& path, std::string_view text,
                                    unsigned mode) const;
+  // Also what a killed ReplaceFile has left of it.
   [[nodiscard]] Status RemoveFile(const std::string& path) const;
   [[nodiscard]] Status MakeDirectories(const std::string& path) const;
   Result<UniqueFd> OpenDirectory(const std::string& path) const;

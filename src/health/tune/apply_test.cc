@@ -1,0 +1,366 @@
+// Tests of apply and rollback on made-up trees: exact restoration, foreign changes, journals of
+// runs that were killed, drop-ins that others edited. The live kernel's part is
+// tests/tune_live_test.
+#include "health/tune/apply.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "health/tune/drop_in.h"
+#include "health/tune/fake_node.h"
+
+namespace culprit::tune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Every regular file of a tree with its text.
+std::map<std::string, std::string> Snapshot(const TestTree& tree) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tree.root())) {
+    if (!entry.is_regular_file()) continue;
+    const std::string path = entry.path().string().substr(tree.root().size());
+    files[path] = tree.Get(path);
+  }
+  return files;
+}
+
+Audit AuditOf(const RootFiles& files) {
+  return AuditBaseline(files, ReadNodeFacts(files), Profile::kTraining);
+}
+
+// Applies the keys of the baseline, or all that is advised.
+Result<ChangeReport> ApplyKeys(const TestTree& tree, const std::vector<std::string>& keys = {},
+                               bool dry_run = false) {
+  const RootFiles files = tree.Files();
+  const Audit audit = AuditOf(files);
+  std::vector<const AuditItem*> items;
+  for (const AuditItem& item : audit.items) {
+    const bool meant = keys.empty() || std::ranges::find(keys, item.key) != keys.end();
+    if (meant && item.status == ItemStatus::kChange && item.place != Place::kLimit) {
+      items.push_back(&item);
+    }
+  }
+  return Apply(files, items, {.dry_run = dry_run});
+}
+
+Result<ChangeReport> ApplyPolicy(const TestTree& tree, const std::string& text) {
+  const RootFiles files = tree.Files();
+  const auto policy = ParsePolicy(text, "policy");
+  EXPECT_TRUE(policy.ok());
+  const Audit audit = AuditPolicy(files, ReadNodeFacts(files), *policy);
+  std::vector<const AuditItem*> items;
+  for (const AuditItem& item : audit.items) {
+    if (item.status == ItemStatus::kChange) items.push_back(&item);
+  }
+  return Apply(files, items, {});
+}
+
+StepOutcome OutcomeOf(const Result<ChangeReport>& report, std::string_view key) {
+  CULPRIT_CHECK(report.ok());
+  const auto step = std::ranges::find(report->steps, key, &Step::key);
+  CULPRIT_CHECK(step != report->steps.end());
+  return step->outcome;
+}
+
+TEST(DropIn, EditsItsOwnLinesOnly) {
+  DropIn drop_in(Place::kSysctl,
+                 "# mine\nvm.swappiness = 5\nvm/max_map_count=1\nvm.swappiness=6\n");
+  EXPECT_EQ(drop_in.Get("vm/swappiness"), "6");
+  drop_in.Set("vm/swappiness", "10");
+  drop_in.Set("net/ipv4/conf/eth0.100/rp_filter", "2");
+  drop_in.Set("vm/max_map_count", std::nullopt);
+  EXPECT_THAT(drop_in.Text(), testing::EndsWith("# mine\nvm.swappiness = 10\n"
+                                                "net.ipv4.conf.eth0/100.rp_filter = 2\n"));
+  // Reading what was written gives the same.
+  EXPECT_EQ(DropIn(Place::kSysctl, drop_in.Text()).Text(), drop_in.Text());
+  EXPECT_FALSE(drop_in.empty());
+  EXPECT_TRUE(DropIn(Place::kSysctl, DropIn(Place::kSysctl, "").Text()).empty());
+}
+
+TEST(Apply, WritesValuesDropInsAndJournalAndTakesAllBack) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  const auto before = Snapshot(tree);
+  const auto applied = ApplyKeys(tree);
+  ASSERT_TRUE(applied.ok());
+  EXPECT_TRUE(applied->ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "10\n");
+  EXPECT_EQ(tree.Get("/sys/devices/system/cpu/cpufreq/policy10/scaling_governor"), "performance\n");
+  EXPECT_THAT(tree.Get(kSysctlDropIn), HasSubstr("vm.swappiness = 10\n"));
+  EXPECT_THAT(tree.Get(kTmpfilesDropIn),
+              HasSubstr("w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise\n"));
+  EXPECT_THAT(tree.Get(kJournalPath), HasSubstr("\"old\": \"60\""));
+  // Nothing is advised any more but what tune does not write.
+  const RootFiles files = tree.Files();
+  for (const AuditItem& item : AuditOf(files).items) {
+    EXPECT_TRUE(item.status != ItemStatus::kChange || item.place == Place::kLimit) << item.key;
+  }
+  EXPECT_EQ(AuditOf(files).Find("vm.swappiness")->origin.set_by.kind, OriginKind::kSysctlFile);
+
+  const auto back = Rollback(files, {});
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(back->ok());
+  auto after = Snapshot(tree);
+  // A choice in brackets is written as its word; the kernel shows it in brackets again.
+  EXPECT_EQ(after["/sys/kernel/mm/transparent_hugepage/enabled"], "always\n");
+  after["/sys/kernel/mm/transparent_hugepage/enabled"] =
+      before.at("/sys/kernel/mm/transparent_hugepage/enabled");
+  after["/proc/sys/net/ipv4/tcp_rmem"] = before.at("/proc/sys/net/ipv4/tcp_rmem");  // blanks, tabs
+  EXPECT_EQ(after, before);
+}
+
+TEST(Apply, OneKeyOwnsOneKey) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.max_map_count"}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+  EXPECT_THAT(tree.Get(kSysctlDropIn), testing::EndsWith("\nvm.max_map_count = 1048576\n"));
+  EXPECT_FALSE(tree.Has(kTmpfilesDropIn));
+  // A second one joins it; rolling one back leaves the other.
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.swappiness"}).ok());
+  ASSERT_TRUE(Rollback(tree.Files(), {.keys = {"vm.max_map_count"}}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/max_map_count"), "65530\n");
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "10\n");
+  EXPECT_THAT(tree.Get(kSysctlDropIn), testing::EndsWith("\nvm.swappiness = 10\n"));
+  EXPECT_FALSE(Rollback(tree.Files(), {.keys = {"vm.max_map_count"}}).ok()) << "not in the journal";
+}
+
+TEST(Apply, ADryRunWritesNothing) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  const auto before = Snapshot(tree);
+  const auto plan = ApplyKeys(tree, {}, true);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_GT(plan->steps.size(), 5U);
+  EXPECT_EQ(Snapshot(tree), before);
+  EXPECT_FALSE(tree.Has(kStateDirectory));
+  ASSERT_TRUE(ApplyKeys(tree).ok());
+  const auto applied = Snapshot(tree);
+  ASSERT_TRUE(Rollback(tree.Files(), {.dry_run = true}).ok());
+  EXPECT_EQ(Snapshot(tree), applied);
+}
+
+TEST(Apply, KeepsABetterValueAndOnlyMakesItLast) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  PutSysctl(tree, "vm/max_map_count", "2000000");  // by hand; more than advised
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.max_map_count"}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/max_map_count"), "2000000\n");
+  EXPECT_THAT(tree.Get(kSysctlDropIn), HasSubstr("vm.max_map_count = 2000000\n"));
+  ASSERT_TRUE(Rollback(tree.Files(), {}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/max_map_count"), "2000000\n");
+  EXPECT_FALSE(tree.Has(kSysctlDropIn));
+}
+
+TEST(Apply, SkipsAKeyThatTheKernelLacks) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  std::filesystem::remove(tree.At("/proc/sys/vm/max_map_count"));
+  const auto report = ApplyPolicy(tree, "vm.max_map_count = 3\nvm.zone_reclaim_mode = 7\n");
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(report->steps.size(), 1U);
+  EXPECT_EQ(tree.Get("/proc/sys/vm/zone_reclaim_mode"), "7\n");
+  EXPECT_FALSE(tree.Has("/proc/sys/vm/max_map_count"));
+}
+
+TEST(Apply, ADirectoryInPlaceOfTheDropInIsAnErrorBeforeAnyWrite) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  std::filesystem::create_directories(tree.At(kSysctlDropIn));
+  EXPECT_FALSE(ApplyKeys(tree).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+}
+
+TEST(Apply, WarnsOfAFileThatDecidesAtBootAllTheSame) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  tree.Put("/etc/sysctl.d/zz-local.conf", "vm.swappiness = 60\n");
+  tree.Put("/etc/sysctl.d/zzz.conf", "vm.dirty_ratio = 15\n");
+  const auto report = ApplyKeys(tree, {"vm.swappiness", "vm.dirty_bytes"});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->steps.size(), 2U);
+  EXPECT_THAT(report->steps[0].reason, HasSubstr("/etc/sysctl.d/zz-local.conf:1"));
+  EXPECT_THAT(report->steps[1].reason, HasSubstr("sets vm.dirty_ratio"));
+}
+
+TEST(Apply, OneAtATime) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  const auto lock = LockState(tree.Files());
+  ASSERT_TRUE(lock.ok());
+  const auto report = ApplyKeys(tree);
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().what, HasSubstr("another culprit tune"));
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+}
+
+TEST(Rollback, RefusesWhatSomebodyChangedSince) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.swappiness", "vm.max_map_count"}).ok());
+  PutSysctl(tree, "vm/swappiness", "1");
+  const auto report = Rollback(tree.Files(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->ok());
+  EXPECT_EQ(OutcomeOf(report, "vm.swappiness"), StepOutcome::kRefused);
+  EXPECT_EQ(OutcomeOf(report, "vm.max_map_count"), StepOutcome::kDone);
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "1\n");
+  EXPECT_EQ(tree.Get("/proc/sys/vm/max_map_count"), "65530\n");
+  // Its line and its old value stay, for --force.
+  EXPECT_THAT(tree.Get(kSysctlDropIn), HasSubstr("vm.swappiness = 10\n"));
+  const auto forced = Rollback(tree.Files(), {.force = true});
+  ASSERT_TRUE(forced.ok());
+  EXPECT_TRUE(forced->ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+  EXPECT_FALSE(tree.Has(kSysctlDropIn));
+  EXPECT_FALSE(tree.Has(kJournalPath));
+}
+
+TEST(Rollback, RefusesALineThatSomebodyChangedSinceAndKeepsForeignLines) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.swappiness", "vm.max_map_count"}).ok());
+  tree.Put(kSysctlDropIn, "# site\nvm.swappiness = 3\nvm.max_map_count = 1048576\nvm.extra = 1\n");
+  const auto report = Rollback(tree.Files(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(OutcomeOf(report, "vm.swappiness"), StepOutcome::kRefused);
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "10\n");
+  EXPECT_THAT(tree.Get(kSysctlDropIn),
+              testing::EndsWith("# site\nvm.swappiness = 3\nvm.extra = 1\n"));
+}
+
+TEST(Rollback, GoesBackToTheFirstValueAfterTwoApplies) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyPolicy(tree, "vm.swappiness = 20\n").ok());
+  ASSERT_TRUE(ApplyPolicy(tree, "vm.swappiness = 5\n").ok());
+  ASSERT_TRUE(Rollback(tree.Files(), {}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+  // But to somebody's own value when they set one in between.
+  ASSERT_TRUE(ApplyPolicy(tree, "vm.swappiness = 20\n").ok());
+  PutSysctl(tree, "vm/swappiness", "33");
+  ASSERT_TRUE(ApplyPolicy(tree, "vm.swappiness = 5\n").ok());
+  ASSERT_TRUE(Rollback(tree.Files(), {}).ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "33\n");
+}
+
+TEST(Rollback, AfterARebootThatForgotAValue) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyKeys(tree, {"thp.enabled", "cpu.governor"}).ok());
+  tree.Put("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+  std::filesystem::remove_all(tree.At("/sys/devices/system/cpu/cpufreq"));  // another kernel
+  const auto report = Rollback(tree.Files(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(tree.Get("/sys/kernel/mm/transparent_hugepage/enabled"), "[always] madvise never\n");
+  EXPECT_FALSE(tree.Has(kTmpfilesDropIn));
+  EXPECT_FALSE(tree.Has(kJournalPath));
+}
+
+TEST(Rollback, TheDirtyPairInATree) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  ASSERT_TRUE(ApplyKeys(tree, {"vm.dirty_bytes", "vm.dirty_background_bytes"}).ok());
+  PutSysctl(tree, "vm/dirty_ratio", "0");  // as the kernel does
+  PutSysctl(tree, "vm/dirty_background_ratio", "0");
+  const auto report = Rollback(tree.Files(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(tree.Get("/proc/sys/vm/dirty_ratio"), "20\n");
+  EXPECT_EQ(tree.Get("/proc/sys/vm/dirty_bytes"), "0\n");
+  EXPECT_EQ(tree.Get("/proc/sys/vm/dirty_background_ratio"), "10\n");
+}
+
+TEST(Rollback, NothingToRollBack) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  const auto report = Rollback(tree.Files(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->ok());
+  EXPECT_TRUE(report->steps.empty());
+  EXPECT_FALSE(tree.Has(kStateDirectory));
+}
+
+TEST(Journal, ADamagedOrHostileJournalWritesNothing) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  const auto entry = [](const std::string& path) {
+    return R"({"format":1,"entries":[{"key":"k","place":"sysctl","path":")" + path +
+           R"(","old":"1","wrote":"60","wrote_before":[]}]})";
+  };
+  for (const std::string& text :
+       {std::string(""), std::string("{"), std::string("[]"), std::string("{\"format\":2}"),
+        std::string(R"({"format":1,"entries":[{"key":5}]})"), entry("/etc/passwd"),
+        entry("/proc/sys/../../etc/passwd"), entry("/proc/sys/vm/../../../etc/x"),
+        std::string(1000, '[')}) {
+    tree.Put(kJournalPath, text);
+    const auto report = Rollback(tree.Files(), {.force = true});
+    ASSERT_FALSE(report.ok()) << text;
+    EXPECT_THAT(report.error().what, HasSubstr("journal")) << text;
+    EXPECT_FALSE(ApplyKeys(tree).ok());
+    EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "60\n");
+  }
+  tree.Put(kJournalPath, entry("/proc/sys/vm/swappiness"));
+  EXPECT_TRUE(Rollback(tree.Files(), {}).ok()) << "the same entry with a sane path is believed";
+  EXPECT_EQ(tree.Get("/proc/sys/vm/swappiness"), "1\n");
+}
+
+// Kills a child with SIGKILL at some moment of `work`, or lets it end.
+template <class Work>
+void RunAndKill(unsigned after_us, const Work& work) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  usleep(after_us);
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+}
+
+TEST(Journal, KilledAnywhereARollbackRestoresEverything) {
+  const TestTree tree;
+  PutFakeNode(tree);
+  std::string policy;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "x/key" + std::to_string(i);
+    PutSysctl(tree, name, std::to_string(i));
+    policy += name + " = " + std::to_string(i + 1000) + "\n";
+  }
+  const auto before = Snapshot(tree);
+  int stopped_half_way = 0;
+  for (unsigned round = 0; round < 60; ++round) {
+    RunAndKill(round * 150, [&] { static_cast<void>(ApplyPolicy(tree, policy)); });
+    if (tree.Has(kJournalPath) && !tree.Has(kSysctlDropIn)) ++stopped_half_way;
+    // Half of the rollbacks are killed, too, and then done again.
+    if (round % 2 == 0) {
+      RunAndKill(round * 100, [&] { static_cast<void>(Rollback(tree.Files(), {})); });
+    }
+    // An apply over a half-done one keeps the first old values.
+    if (round % 3 == 0)
+      RunAndKill(round * 50, [&] { static_cast<void>(ApplyPolicy(tree, policy)); });
+    const auto report = Rollback(tree.Files(), {});
+    ASSERT_TRUE(report.ok()) << report.error().ToString();
+    ASSERT_TRUE(report->ok()) << "round " << round;
+    auto after = Snapshot(tree);
+    // Killed before its first journal was whole: the beginning of it, which the next run replaces.
+    after.erase("/var/lib/culprit/.tune.json.culprit-new");
+    ASSERT_EQ(after, before) << "round " << round;
+  }
+  RecordProperty("stopped_half_way", stopped_half_way);
+}
+
+}  // namespace
+}  // namespace culprit::tune
