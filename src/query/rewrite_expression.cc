@@ -27,14 +27,6 @@ bool IsValueExpression(const Json& e) { return e.is_object() && e.contains("clas
 // Whether SQLite gives an expression the affinity of what it holds: a column or a CAST.
 bool HasAffinity(const Json& e) { return IsClass(e, "COLUMN_REF") || IsClass(e, "CAST"); }
 
-// The number that a text stands for, as a constant; nothing when it is none.
-std::optional<Json> NumberOfText(const std::string& text, std::uint64_t place) {
-  const std::string_view trimmed = TrimBlanks(text);
-  if (const auto integer = ParseInteger<std::int64_t>(trimmed)) return Integer(*integer, place);
-  if (ParseNumber(trimmed)) return Cast(Text(trimmed, place), "DOUBLE");
-  return std::nullopt;
-}
-
 // NULL when any of `children` is, else `value`.
 Json UnlessNull(Json child, bool value) {
   const auto place = Place(child);
@@ -71,6 +63,13 @@ bool CompareNumberWithText(Json& e, Json& number, Json& text, bool number_is_lef
 }
 
 }  // namespace
+
+std::optional<Json> NumberOfText(const std::string& text, std::uint64_t place) {
+  const std::string_view trimmed = TrimBlanks(text);
+  if (const auto integer = ParseInteger<std::int64_t>(trimmed)) return Integer(*integer, place);
+  if (ParseNumber(trimmed)) return Cast(Text(trimmed, place), "DOUBLE");
+  return std::nullopt;
+}
 
 std::string ParameterName(std::string_view name) { return "culprit_arg_" + ToLower(name); }
 

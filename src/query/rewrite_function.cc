@@ -63,6 +63,16 @@ void ToBigint(Json& e) { e = Cast(std::move(e), "BIGINT"); }
 // A text in arithmetic is the number it begins with, and 0 when it begins with none.
 void TextToNumber(Json& e, Type& type) {
   if (!IsText(type)) return;
+  if (const auto text = TextOf(e)) {
+    if (auto number = NumberOfText(*text, Place(e))) {
+      type = IsClass(*number, "CONSTANT") ? Type::kBigint : Type::kReal;
+      e = std::move(*number);
+      return;
+    }
+    e = Integer(0, Place(e));
+    type = Type::kBigint;
+    return;
+  }
   e = Coalesce(Cast(Cast(std::move(e), "VARCHAR"), "DOUBLE", true), Cast(Text("0"), "DOUBLE"));
   type = Type::kReal;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -100,6 +101,9 @@ bool IsAggregateCall(const nlohmann::json& e);
 
 // The name of a parameter of a created function inside its macro; it meets no column's name.
 std::string ParameterName(std::string_view name);
+
+// The number that a text stands for, as a constant; nothing when it is none.
+std::optional<nlohmann::json> NumberOfText(const std::string& text, std::uint64_t place);
 
 // Whether this function makes one value of many rows. `children` is its number of arguments.
 bool IsAggregate(std::string_view name, std::size_t children);
