@@ -99,11 +99,4 @@ class TableSink final : public BlockSink<Row> {
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-// For tables that a pass does not fill.
-template <class Row>
-class NullSink final : public BlockSink<Row> {
- public:
-  void Take(std::unique_ptr<RowBlock<Row>>) override {}
-};
-
 }  // namespace culprit::load

@@ -132,9 +132,6 @@ Irq Importer::IrqOfFlags(std::uint32_t common_flags) {
 
 void Importer::TypedEvent(const EventContext& context, std::uint32_t field, std::string_view body,
                           EventFields& fields) {
-  // Perfetto's users find every thread that an event happened in, whatever the event. The threads
-  // of a switch come in the switch's own order.
-  if (field != kSchedSwitch) threads_.GetThread(context.tid);
   if (field == tracefile::FtraceEvent::kGeneric) {
     sched_.Seen(context.cpu, context.ts);
     Generic(context, body);

@@ -78,6 +78,43 @@ TEST(Load, CompactColumnsOfOneCpu) {
   EXPECT_EQ(loaded.summary().sched_events, 6U);
 }
 
+TEST(Load, RawEventsOfASecondPassHaveTheSameThreads) {
+  TestTrace trace;
+  trace.Kernel("6.1.0").Bundle(
+      0, {FtraceEventOf(1000, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11)),
+          FtraceEventOf(1200, 11, 11, M().Int(1, 2400000).Int(2, 0)),  // cpu_frequency
+          FtraceEventOf(1300, 12, 327,
+                        M().Text(1, "my_event")
+                            .Message(2, M().Text(1, "what").Text(3, "x"))
+                            .Message(2, M().Text(1, "size").Int(4, -5))),
+          FtraceEventOf(1500, 11, kSwitch, SwitchPayload("a", 11, 2, "swapper/0", 0))});
+  LoadedTrace core(trace.bytes());
+  EXPECT_EQ(core.Rows("SELECT count(*) FROM ftrace_event"), "0\n");
+  LoadedTrace both(trace.bytes(), kCore | kRaw);
+  LoadedTrace second = LoadedTrace(trace.bytes());
+  {
+    const TemporaryFile file(trace.bytes());
+    LoadOptions options;
+    options.groups = kRaw;
+    EXPECT_TRUE(LoadTrace(file.path(), second.database(), options).ok());
+  }
+  const std::string events =
+      "SELECT e.ts, e.name, e.cpu, t.tid FROM ftrace_event e JOIN thread t USING (utid) ORDER BY "
+      "e.id";
+  EXPECT_EQ(both.Rows(events),
+            "1000|sched_switch|0|0\n1200|cpu_frequency|0|11\n1300|my_event|0|12\n"
+            "1500|sched_switch|0|11\n");
+  EXPECT_EQ(second.Rows(events), both.Rows(events));
+  EXPECT_EQ(second.Rows("SELECT count(*) FROM sched"), "2\n");
+  const std::string args =
+      "SELECT e.ts, a.key, a.int_value, a.string_value FROM args a JOIN ftrace_event e USING "
+      "(arg_set_id) WHERE e.ts BETWEEN 1100 AND 1400 ORDER BY a.id";
+  EXPECT_EQ(second.Rows(args),
+            "1200|state|2400000|NULL\n1200|cpu_id|0|NULL\n1300|what|NULL|x\n"
+            "1300|size|-5|NULL\n");
+  EXPECT_EQ(both.Rows(args), second.Rows(args));
+}
+
 TEST(Load, WhatIsNoTraceIsNamed) {
   tables::Database database = tables::Database::OpenInMemory().value();
   const auto missing = LoadTrace("/nonexistent/trace", database);

@@ -94,22 +94,19 @@ struct RawEventRow {
   RowId id;
   std::uint32_t cpu;
   std::int64_t ts;
-  StringId name;
+  std::uint32_t name;  // index in the sorted names
   Utid utid;
-  std::uint32_t common_flags;
-  std::uint32_t arg_set_id;  // kNone: no fields
+  std::uint32_t common_flags;  // kNone: not recorded
+  std::uint32_t arg_set_id;
 };
 
 struct ArgRow {
   RowId id;
   std::uint32_t arg_set_id;
-  StringId key;
+  std::int64_t value;
+  StringId text;      // kNoString: `value` counts
+  std::uint32_t key;  // index in the sorted keys
   tables::ArgType type;
-  union {
-    std::int64_t integer;
-    double real;
-    StringId text;
-  };
 };
 
 struct BlockedStackRow {

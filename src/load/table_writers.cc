@@ -190,6 +190,40 @@ Status WriteBlock(const RowBlock<BlockedStackRow>& block, Appender& out) {
   return out.Flush(block.count);
 }
 
+Status WriteBlock(const RowBlock<RawEventRow>& block, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  const std::size_t name = out.ColumnIndex("name");
+  for (std::size_t i = 0; i < block.count; ++i) out.SetEnum(name, i, block.rows[i].name);
+  Column<std::int16_t>(block, out, out.ColumnIndex("cpu"), [](const auto& row) { return row.cpu; });
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("utid"), [](const auto& row) { return row.utid; }, kNone);
+  Column<std::int32_t>(block, out, out.ColumnIndex("arg_set_id"),
+                       [](const auto& row) { return row.arg_set_id; });
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("common_flags"), [](const auto& row) { return row.common_flags; },
+      kNone);
+  return out.Flush(block.count);
+}
+
+Status WriteBlock(const RowBlock<ArgRow>& block, const StringPool& strings, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("arg_set_id"),
+                       [](const auto& row) { return row.arg_set_id; });
+  const std::size_t value = out.ColumnIndex("int_value");
+  Column<std::int64_t>(block, out, value, [](const auto& row) { return row.value; });
+  Column<std::uint8_t>(block, out, out.ColumnIndex("value_type"),
+                       [](const auto& row) { return row.type; });
+  const std::size_t key = out.ColumnIndex("key");
+  for (std::size_t i = 0; i < block.count; ++i) {
+    out.SetEnum(key, i, block.rows[i].key);
+    if (block.rows[i].text != kNoString) out.SetNull(value, i);
+  }
+  TextColumn(block, strings, out, out.ColumnIndex("string_value"),
+             [](const auto& row) { return row.text; });
+  return out.Flush(block.count);
+}
+
 Result<RowWriter> RowWriter::Open(const tables::Database& database, std::string_view table,
                                   std::initializer_list<std::string_view> columns) {
   CULPRIT_ASSIGN(Appender appender, Appender::Open(database, table));

@@ -28,6 +28,8 @@ Status WriteBlock(const RowBlock<CounterRow>& block, tables::Appender& out);
 Status WriteBlock(const RowBlock<BlockIoRow>& block, const StringPool& strings,
                   tables::Appender& out);
 Status WriteBlock(const RowBlock<BlockedStackRow>& block, tables::Appender& out);
+Status WriteBlock(const RowBlock<RawEventRow>& block, tables::Appender& out);
+Status WriteBlock(const RowBlock<ArgRow>& block, const StringPool& strings, tables::Appender& out);
 
 // One row after the other, for small tables. Columns that are not named are NULL.
 class RowWriter {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "load/ftrace_text/arguments.h"
@@ -66,7 +67,7 @@ void TextPass::Index() {
   }
 }
 
-void TextPass::Run(const std::function<bool(std::uint64_t)>& keep_going) {
+void TextPass::Run(RawWriter* raw, const std::function<bool(std::uint64_t)>& keep_going) {
   constexpr std::uint64_t kBetween = 1 << 16;
   Index();
   importer_.threads().UseIdleThread();
@@ -78,8 +79,57 @@ void TextPass::Run(const std::function<bool(std::uint64_t)>& keep_going) {
       continue;
     }
     const auto line = ParseLine(text_.substr(place.offset, place.size));
-    if (line.has_value()) Take(*line, place.offset + place.size);
+    if (line.has_value()) Take(*line, place.offset + place.size, raw);
     if (events_ % kBetween == 0 && !keep_going(events_)) return;
+  }
+}
+
+void TextPass::AddNames(RawNames& names) const {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string_view text : SplitLines(text_)) {
+    const auto line = ParseLine(text);
+    if (!line.has_value() || line->name == "kernel_stack") continue;
+    const bool is_new = seen.insert(line->name).second;
+    if (const auto* type = FindByName(line->name); type != nullptr) {
+      if (is_new) names.AddType(*type);
+      continue;
+    }
+    if (is_new) names.AddEvent(line->name);
+    for (const auto& [key, value] : ReadPairs(line->arguments)) names.AddKey(key);
+  }
+}
+
+void TextPass::Raw(RawWriter& raw, const EventContext& context, Utid utid, const Line& line,
+                   const tracefile::EventType* type) {
+  if (type == nullptr) {
+    raw.Event(context, utid, line.name);
+    for (const auto& [key, value] : ReadPairs(line.arguments)) {
+      const auto number = ParseInteger<std::int64_t>(value);
+      number.has_value() ? raw.Int(key, *number) : raw.Text(key, value);
+    }
+    return;
+  }
+  raw.Event(context, utid, type->name);
+  if (type->field_id == tracefile::FtraceEvent::kSchedSwitch) {
+    SwitchText text;
+    if (!ReadSwitch(line.arguments, text)) return;
+    raw.Text("prev_comm", text.prev_comm);
+    raw.Int("prev_pid", text.prev_tid);
+    raw.Text("prev_state", text.prev_state);
+    raw.Text("next_comm", text.next_comm);
+    raw.Int("next_pid", text.next_tid);
+    raw.Int("next_prio", text.next_prio);
+    return;
+  }
+  ReadArguments(*type, line.arguments, fields_);
+  for (const tracefile::EventField& field : type->fields) {
+    if (field.number >= EventFields::kSlots || !fields_.Has(field.number)) continue;
+    const std::string_view value = fields_.text(field.number);
+    if (value.data() != nullptr) {
+      raw.Text(field.name, value);
+    } else {
+      raw.Int(field.name, fields_.i64(field.number));
+    }
   }
 }
 
@@ -99,7 +149,7 @@ void TextPass::Stack(const EventContext& context, std::size_t line_end) {
   importer_.KernelStackOf(context, functions);
 }
 
-void TextPass::Take(const Line& line, std::size_t line_end) {
+void TextPass::Take(const Line& line, std::size_t line_end, RawWriter* raw) {
   ++events_;
   importer_.Widen(line.ts);
   ThreadTracker& threads = importer_.threads();
@@ -124,6 +174,7 @@ void TextPass::Take(const Line& line, std::size_t line_end) {
   const auto [known, is_new] = types_.try_emplace(line.name, nullptr);
   if (is_new) known->second = FindByName(line.name);
   const tracefile::EventType* type = known->second;
+  if (raw != nullptr) Raw(*raw, context, utid, line, type);
   if (type == nullptr) {
     importer_.sched().Seen(line.cpu, line.ts);
     return;

@@ -11,6 +11,7 @@
 #include "load/event_fields.h"
 #include "load/ftrace_text/line.h"
 #include "load/importer.h"
+#include "load/raw_writer.h"
 #include "tracefile/ftrace_event_table.h"
 
 namespace culprit::load::ftrace_text {
@@ -19,8 +20,10 @@ class TextPass {
  public:
   TextPass(std::string_view text, Importer& importer) : text_(text), importer_(importer) {}
 
-  // `keep_going` is asked now and then; false ends the pass.
-  void Run(const std::function<bool(std::uint64_t events_done)>& keep_going);
+  // The names of all events and of their arguments.
+  void AddNames(RawNames& names) const;
+  // `raw` may be null. `keep_going` is asked now and then; false ends the pass.
+  void Run(RawWriter* raw, const std::function<bool(std::uint64_t events_done)>& keep_going);
 
   std::uint64_t events() const { return events_; }
   std::uint64_t sched_events() const { return sched_events_; }
@@ -33,7 +36,9 @@ class TextPass {
     std::uint32_t cpu;
   };
   void Index();
-  void Take(const Line& line, std::size_t line_end);
+  void Take(const Line& line, std::size_t line_end, RawWriter* raw);
+  void Raw(RawWriter& raw, const EventContext& context, Utid utid, const Line& line,
+           const tracefile::EventType* type);
   void Stack(const EventContext& context, std::size_t line_end);
 
   std::string_view text_;
