@@ -6,6 +6,7 @@
 #include "cli/manual.h"
 #include "cli/program.h"
 #include "cli/verbs.h"
+#include "tables/schema.h"
 
 namespace culprit::cli {
 namespace {
@@ -14,8 +15,18 @@ struct HelpOptions {
   std::string verb;
   bool man = false;
   bool markdown = false;
+  bool tables = false;
   std::string completion;
 };
+
+// What docs/tables.md holds: the heads of the schema files with the types that a database gives.
+Result<std::string> TablesDocument() {
+  CULPRIT_ASSIGN(const auto database, tables::Database::OpenInMemory());
+  CULPRIT_ASSIGN(auto connection, database.Connect());
+  CULPRIT_TRY(tables::CreateSchema(connection));
+  CULPRIT_ASSIGN(const auto tables, tables::DescribeSchema(connection));
+  return tables::TablesMarkdown(tables);
+}
 
 int PrintHelp(const HelpOptions& options) {
   const auto verbs = DescribeVerbs();
@@ -24,6 +35,10 @@ int PrintHelp(const HelpOptions& options) {
     fmt::print("{}", ManPage(verbs, program.version()));
   } else if (options.markdown) {
     fmt::print("{}", Markdown(verbs));
+  } else if (options.tables) {
+    const auto document = TablesDocument();
+    if (!document.ok()) return Fail(document.error());
+    fmt::print("{}", *document);
   } else if (options.completion == "bash") {
     fmt::print("{}", BashCompletion(verbs));
   } else if (options.completion == "zsh") {
@@ -51,7 +66,10 @@ Action DeclareHelp(CLI::App& app) {
       app.add_option("--completion", options->completion, "print the completion script of a shell")
           ->type_name("SHELL")
           ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  auto* tables = app.add_flag("--tables", options->tables,
+                              "print what the tables of a trace hold, in Markdown");
   man->excludes(verb, markdown, completion);
+  tables->excludes(verb, man, markdown, completion);
   markdown->excludes(verb, completion);
   completion->excludes(verb);
   return [options] { return PrintHelp(*options); };

@@ -40,6 +40,29 @@ constexpr std::array kVerbs = {
         "without a name beside the output, and made into the trace after the stop.\n\n"
         "Whatever becomes of the recorder, a guardian process removes its trace instance from the "
         "kernel; --cleanup does the same by hand.\n"},
+    Verb{
+        "query", "TRACE [\"SQL\" | -f FILE] [--format FORMAT] [-o FILE]\n--query \"SQL\" TRACE",
+        "ask a trace in SQL; without SQL an interactive shell",
+        "  culprit query node.trace                 # the shell\n"
+        "  culprit query node.trace \"SELECT name, tid FROM thread\"\n"
+        "  culprit query node.trace -f report.sql --format csv -o report.csv\n"
+        "  echo 'SELECT count(*) FROM sched' | culprit query node.trace\n",
+        DeclareQuery,
+        "The tables are Perfetto's and a few more: docs/tables.md, or .schema in the shell. SQL is "
+        "as "
+        "Perfetto's users write it, with PerfettoSQL's statements, on DuckDB.\n\n"
+        "TRACE is a recording, also of Perfetto's own tools, also compressed, or a file of culprit "
+        "load. CSV writes NULL as nothing and an empty text as \"\"; JSON writes integers "
+        "whole.\n"},
+    Verb{"load", "[--no-raw] -o FILE.duckdb TRACE", "load a trace once into a database file",
+         "  culprit load node.trace -o node.duckdb\n"
+         "  culprit query node.duckdb \"SELECT count(*) FROM sched\"   # opens at once\n",
+         DeclareLoad},
+    Verb{"export", "--format FORMAT -o FILE TRACE", "write a trace for other programs",
+         "  culprit export node.trace --format parquet -o node.tables   # a folder\n"
+         "  culprit export node.trace --format json -o node.json        # for chrome://tracing\n"
+         "  culprit export node.trace --format ftrace-text -o - | less\n",
+         DeclareExport},
     Verb{"open", "[--port PORT] [--ui URL] [--no-browser] TRACE", "show a trace in Perfetto's UI",
          "  culprit open node.trace\n", DeclareOpen,
          "Serves this one file on loopback, under an address that nobody can guess, to Perfetto's "
@@ -66,7 +89,7 @@ constexpr std::array kVerbs = {
         "Exit status of the audit: 0 nothing to change, 1 something to change, 2 wrong usage, 3 no "
         "audit possible; of apply and rollback: 0 all done, 1 something was not, 2 wrong "
         "usage.\n"},
-    Verb{"help", "[VERB]\n--man | --markdown | --completion SHELL",
+    Verb{"help", "[VERB]\n--man | --markdown | --tables | --completion SHELL",
          "explain a verb, or list them all",
          "  culprit help record\n"
          "  source <(culprit help --completion bash)   # completion in this shell\n",

@@ -2,6 +2,7 @@
 // Makes no files (base/atomic_file.h) and knows no formats.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +18,16 @@ class Output {
 
   // What is appended here goes out with the next Continue or Finish.
   std::string& text() { return text_; }
+  // From now on Continue fails once `*cancelled` is true.
+  void set_cancelled(const std::atomic<bool>* cancelled) { cancelled_ = cancelled; }
   // To be called between pieces: writes when there is enough.
-  Status Continue() { return text_.size() < kFlushBytes ? Status() : Finish(); }
+  Status Continue() {
+    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
+      text_.clear();
+      return Error{"the query was cancelled", ""};
+    }
+    return text_.size() < kFlushBytes ? Status() : Finish();
+  }
   Status Finish();
 
  private:
@@ -26,6 +35,7 @@ class Output {
   int fd_;
   std::string name_;
   std::string text_;
+  const std::atomic<bool>* cancelled_ = nullptr;
 };
 
 }  // namespace culprit::query
