@@ -6,6 +6,9 @@
 namespace culprit::cli {
 
 Action DeclareCheck(CLI::App& app);
+Action DeclareQuery(CLI::App& app);
+Action DeclareLoad(CLI::App& app);
+Action DeclareExport(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
 Action DeclareTune(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
