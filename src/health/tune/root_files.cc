@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,11 +111,17 @@ int RootFiles::WhyNotWritable(const std::string& path) const {
 }
 
 int RootFiles::WriteValue(const std::string& path, std::string_view text) const {
-  if (const int error_number = WhyNotWritable(path); error_number != 0) return error_number;
-  // O_TRUNC matters in a captured tree only; /proc and /sys ignore it.
-  const int raw = OpenRaw(path, O_WRONLY | O_TRUNC | O_NOCTTY);
+  const int raw = OpenRaw(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   if (raw < 0) return -raw;
   const UniqueFd fd(raw);
+  struct stat info {};
+  struct statfs system {};
+  if (fstat(fd.get(), &info) != 0 || fstatfs(fd.get(), &system) != 0) return errno;
+  if (!S_ISREG(info.st_mode)) return EINVAL;
+  // A plain file of a captured tree is replaced: emptied and written it could be killed in between.
+  if (system.f_type != PROC_SUPER_MAGIC && system.f_type != SYSFS_MAGIC) {
+    return ReplaceFile(path, text, info.st_mode & 07777).ok() ? 0 : EIO;
+  }
   ssize_t wrote;
   do {
     wrote = write(fd.get(), text.data(), text.size());
