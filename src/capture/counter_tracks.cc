@@ -155,8 +155,9 @@ void CgroupReader::AddWithParents(const Hierarchy& hierarchy, std::string_view p
 
 void CgroupReader::Poll(CounterTracks& tracks, PacketSpool& spool, std::uint64_t now_ns) {
   if (++polls_ % kFindEvery == 0) Find();
-  for (auto& [path, file] : watched_) {
-    if (!file.Read(text_)) continue;
+  for (auto& watched : watched_) {
+    const std::string& path = watched.first;
+    if (!watched.second.Read(text_)) continue;
     values_.clear();
     kernel::ParseNamedValues(text_, values_);
     const auto add = [&](std::string_view metric, CounterUnit unit, std::string_view key,

@@ -533,40 +533,12 @@ enum : std::uint32_t { kName = 1, kTargetBuffer = 2, kFtraceConfig = 100 };
 namespace CulpritData {
 enum : std::uint32_t {
   kEventFormats = 1,  // repeated EventFormat, once at the start of the trace
-  kNetDev = 2,        // repeated NetDev, one a poll and interface
-  kCgroupCpu = 3,     // repeated CgroupCpu, one a poll and cgroup
-  kLostGaps = 4,      // repeated LostGap
+  kLostGaps = 4,      // repeated LostGap, once at the end
 };
 // An event's format file as the traced kernel gave it: field layout, and the print fmt from which
 // the task states are decoded.
 namespace EventFormat {
 enum : std::uint32_t { kGroup = 1, kName = 2, kFormat = 3 };
-}
-// /proc/net/dev, running totals.
-namespace NetDev {
-enum : std::uint32_t {
-  kName = 1,
-  kRxBytes = 2,
-  kRxPackets = 3,
-  kRxErrors = 4,
-  kRxDropped = 5,
-  kTxBytes = 6,
-  kTxPackets = 7,
-  kTxErrors = 8,
-  kTxDropped = 9,
-};
-}
-// cpu.stat of a cgroup, running totals.
-namespace CgroupCpu {
-enum : std::uint32_t {
-  kPath = 1,
-  kUsageNs = 2,
-  kUserNs = 3,
-  kSystemNs = 4,
-  kPeriods = 5,
-  kThrottledPeriods = 6,
-  kThrottledNs = 7,
-};
 }
 // A stretch in which a CPU's ring lost events: between the last event before and the first after.
 namespace LostGap {
