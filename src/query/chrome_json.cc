@@ -41,11 +41,11 @@ constexpr const char* kQueries[] = {
     "JOIN thread AS t ON k.utid = t.utid LEFT JOIN process AS p ON t.upid = p.upid "
     "ORDER BY s.ts, s.id",
     // Those of processes overlap: a pair of events each.
-    "SELECT phase, p.pid, p.pid, CASE WHEN phase = 'b' THEN s.ts ELSE s.ts + s.dur END AS at, "
+    "SELECT phase, p.pid, p.pid, CASE WHEN phase = 'b' THEN s.ts ELSE s.ts + s.dur END AS moment, "
     "s.id, "
     "s.name, coalesce(s.category, 'process'), NULL FROM slice AS s JOIN process_track AS k "
     "ON s.track_id = k.id JOIN process AS p ON k.upid = p.upid, (VALUES ('b'), ('e')) AS "
-    "phases(phase) WHERE phase = 'b' OR s.dur >= 0 ORDER BY at, s.id, phase",
+    "phases(phase) WHERE phase = 'b' OR s.dur >= 0 ORDER BY moment, s.id, phase",
     // Interrupts.
     "SELECT 'X', 1000000000, cpu + 100000, ts, dur, name, 'irq', NULL FROM irq_slice "
     "ORDER BY ts, id",

@@ -176,8 +176,11 @@ Status ExportFtraceText(Session& session, Output& output) {
   // The raw tables are loaded when a statement first mentions them.
   CULPRIT_TRY(
       session.Run("SELECT count(*) FROM ftrace_event", [](QueryResult&) { return Status(); }));
-  // Two results under way need two connections.
+  // Two results under way need two connections, which find the same tables.
   CULPRIT_ASSIGN(auto field_connection, session.database().Connect());
+  CULPRIT_ASSIGN(const auto search_path,
+                 session.connection().QueryText("SELECT current_setting('search_path')"));
+  CULPRIT_TRY(field_connection.Execute("SET search_path = " + tables::QuoteText(search_path)));
   CULPRIT_ASSIGN(auto fields_result,
                  field_connection.Query(kFields, {}, tables::Fetch::kStreaming));
   CULPRIT_ASSIGN(auto events_result,
