@@ -33,6 +33,7 @@ class KernelSymbols {
   std::uint64_t text_start() const { return text_start_; }
 
  private:
+  class Parser;
   struct Entry {
     std::uint64_t address;
     std::uint32_t name_at;
