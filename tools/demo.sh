@@ -15,7 +15,12 @@ work=$(realpath "$work")
 trace=$work/demo.trace
 
 title() { printf '\n== %s\n' "$*"; }
-say_and_do() { printf '$ culprit %s\n' "$(printf '%q ' "$@" | sed "s|$work/||g; s|$PWD/||g")"; "$culprit" "$@"; }
+say_and_do() {
+  local words
+  words=$(printf '%q ' "$culprit" "$@")
+  printf '$ %s\n' "${words//"$PWD/"/}"
+  "$culprit" "$@"
+}
 
 title "Recording $seconds s of a small training job on $(nproc) CPUs"
 say_and_do record -o "$trace" -- python3 tools/demo/workload.py "$seconds" "$work"
@@ -29,7 +34,7 @@ say_and_do query "$trace" -f tools/demo/blocked.sql
 
 cat <<END
 
-The recording is $trace. Go on with
-  $culprit query $trace        # your own SQL
-  $culprit open $trace         # the same recording in Perfetto's UI
+Go on with
+  ${culprit#"$PWD/"} query ${trace#"$PWD/"}        # your own SQL
+  ${culprit#"$PWD/"} open ${trace#"$PWD/"}         # the same recording in Perfetto's UI
 END

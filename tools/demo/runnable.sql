@@ -1,7 +1,6 @@
 -- Who could have run and had no CPU.
 SELECT t.name AS thread, t.tid, p.name AS process, COUNT(*) AS waits,
-       ROUND(SUM(s.dur) / 1e6, 1) AS waited_ms, ROUND(MAX(s.dur) / 1e6, 2) AS worst_ms,
-       SUM(CASE WHEN s.state = 'R+' THEN 1 ELSE 0 END) AS preempted
+       ROUND(SUM(s.dur) / 1e6, 1) AS waited_ms, ROUND(MAX(s.dur) / 1e6, 2) AS worst_ms
 FROM thread_state s JOIN thread t USING (utid) LEFT JOIN process p ON t.upid = p.upid
 WHERE s.state IN ('R', 'R+') AND s.dur > 0
 GROUP BY t.utid, t.name, t.tid, p.name
