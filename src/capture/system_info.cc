@@ -46,10 +46,9 @@ std::string SystemInfoPacket(TraceClock clock, const std::string& version,
     info.add_int32(fields::SystemInfo::kTimezoneOffMins, TimezoneOffsetMinutes());
     info.add_uint32(fields::SystemInfo::kNumCpus,
                     static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_CONF)));
-    std::vector<kernel::NamedValue> values;
-    if (const auto text = ReadFile(JoinPath(root, "proc/meminfo")); text) {
-      kernel::ParseNamedValues(*text, values);
-    }
+    std::vector<kernel::NamedValue> values;  // point into the text
+    const auto text = ReadFile(JoinPath(root, "proc/meminfo"));
+    if (text) kernel::ParseNamedValues(*text, values);
     if (const auto ram = kernel::FindValue(values, "MemTotal"); ram) {
       info.add_uint64(fields::SystemInfo::kSystemRamBytes, *ram);
     }

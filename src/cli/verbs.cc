@@ -63,6 +63,13 @@ constexpr std::array kVerbs = {
          "  culprit export node.trace --format json -o node.json        # for chrome://tracing\n"
          "  culprit export node.trace --format ftrace-text -o - | less\n",
          DeclareExport},
+    Verb{"preflight", "[--dir DIR] [--size SIZE] [--buffer SIZE] [--json]",
+         "is everything there that a recording needs, and what helps where it is not",
+         "  culprit preflight                             # before the first recording\n"
+         "  culprit preflight --dir /data --size 20G      # is there room for a long one\n",
+         DeclarePreflight,
+         "Each line is one need: ok, less (a recording works and holds less) or missing (no "
+         "recording). Exit status 0 when a recording is possible, 1 when not.\n"},
     Verb{"open", "[--port PORT] [--ui URL] [--no-browser] TRACE", "show a trace in Perfetto's UI",
          "  culprit open node.trace\n", DeclareOpen,
          "Serves this one file on loopback, under an address that nobody can guess, to Perfetto's "

@@ -12,6 +12,7 @@ Action DeclareExport(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
 Action DeclareTune(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
+Action DeclarePreflight(CLI::App& app);
 Action DeclareRecord(CLI::App& app);
 
 }  // namespace culprit::cli
