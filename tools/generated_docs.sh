@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 # file <tab> arguments of the program that print it
 documents=$(printf '%s\t%s\n' \
   docs/cli.md 'help --markdown' \
-  docs/tables.md 'help --tables')
+  docs/tables.md 'help --tables' \
+  docs/checks.md 'check --list --format markdown')
 
 status=0
 while IFS=$'\t' read -r file arguments; do

@@ -75,8 +75,9 @@ int RunCheck(const CheckFlags& flags) {
   auto options = OptionsOf(flags);
   if (!options.ok()) return FailCheck(flags, options.error());
   if (flags.list) {
-    Print(flags.format == "json" ? health::RuleListJson(options->config)
-                                 : health::RuleListText(options->config));
+    Print(flags.format == "json"       ? health::RuleListJson(options->config)
+          : flags.format == "markdown" ? health::RuleListMarkdown()
+                                       : health::RuleListText(options->config));
     return kExitOk;
   }
   if (!flags.explain.empty()) {
@@ -88,6 +89,8 @@ int RunCheck(const CheckFlags& flags) {
     Print(health::RuleText(*rule, options->config));
     return kExitOk;
   }
+  if (flags.format == "markdown")
+    return FailCheck(flags, {"markdown is for --list", "give --format text"});
   std::optional<DurationNs> every;
   if (!flags.watch.empty()) {
     const auto parsed = ParseDuration(flags.watch);
@@ -133,7 +136,7 @@ Action DeclareCheck(CLI::App& app) {
   app.add_option("--only", flags->only, "resources or checks, with commas: cpu,disk,tasks.dstate")
       ->type_name("LIST");
   app.add_option("--format", flags->format, "how to print")
-      ->check(CLI::IsMember({"text", "json", "ndjson", "openmetrics", "nagios"}))
+      ->check(CLI::IsMember({"text", "json", "ndjson", "openmetrics", "nagios", "markdown"}))
       ->capture_default_str();
   app.add_option("--exit-style", flags->exit_style,
                  "nagios: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN; npd: 0 OK, 1 problem, 2 unknown")

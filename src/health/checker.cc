@@ -61,7 +61,8 @@ Finding JudgeReading(const Rule& rule, const Thresholds& thresholds, const Readi
   } else if (beyond(thresholds.warning_at)) {
     finding.status = FindingStatus::kWarning;
   }
-  if (Severity(finding.status) > Severity(reading.worst) && IsProblem(finding.status)) {
+  if (!reading.status && Severity(finding.status) > Severity(reading.worst) &&
+      IsProblem(finding.status)) {
     finding.status = reading.worst;
   }
   if (finding.status == FindingStatus::kCritical &&

@@ -113,7 +113,7 @@ void NodeReader::Launch(std::string_view probe, std::string_view comm, const Chi
     stuck_.push_back({std::string(probe), child.error().what, true, 0});
     return;
   }
-  into.push_back({std::string(probe), std::move(child).value(), NowBoottime()});
+  into.push_back({std::string(probe), std::string(comm), std::move(child).value(), NowBoottime()});
 }
 
 void NodeReader::Gather(std::vector<Running>& running, Moment& moment, TimeNs deadline) {
@@ -218,6 +218,14 @@ void NodeReader::StartMounts(const Moment& first) {
   std::vector<kernel::Mount> local, network;
   for (kernel::Mount& mount : MountsToProbe(mountinfo)) {
     const std::string comm = MountProbeComm(mount);
+    const auto ours = std::ranges::find_if(abandoned_, [&](const Running& probe) {
+      return probe.comm == comm || probe.child.stuck_at() == mount.mount_point;
+    });
+    if (ours != abandoned_.end()) {
+      stuck_.push_back(
+          {"mount", mount.mount_point, false, ToSeconds(NowBoottime() - ours->started)});
+      continue;
+    }
     const auto& waiting = first.tasks.waiting;
     const auto held = std::ranges::find(waiting, comm, &TaskRow::comm);
     if (held != waiting.end()) {

@@ -37,6 +37,7 @@ class NodeReader {
  private:
   struct Running {
     std::string probe;
+    std::string comm;
     ChildProbe child;
     TimeNs started;
   };

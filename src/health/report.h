@@ -24,6 +24,7 @@ std::string ReportNagios(const Report& report);
 // What each check is: --list (text or JSON) and --explain.
 std::string RuleListText(const CheckConfig& config);
 std::string RuleListJson(const CheckConfig& config);
+std::string RuleListMarkdown();  // docs/checks.md
 std::string RuleText(const Rule& rule, const CheckConfig& config);
 
 // "12.3 %", "4.1 GiB": a value with its unit.

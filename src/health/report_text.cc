@@ -216,6 +216,44 @@ std::string RuleListText(const CheckConfig& config) {
   return text;
 }
 
+std::string RuleListMarkdown() {
+  std::string text =
+      "# The checks of culprit check\n\n"
+      "Printed by `culprit check --list --format markdown`. U utilization, S saturation, E errors. "
+      "Sources of "
+      "thresholds: nd\nnetdata, mx the node_exporter mixin, gp gpud, gcm Meta's GPU cluster "
+      "monitoring, az Azure's node "
+      "health checks, dc DCGM,\nnv NVIDIA, at atop; J: our judgement, measure before relying on "
+      "it.\n\n"
+      "| row | check | USE | what | formula | W / C | source | what fools it | advice | read by |\n"
+      "|-|-|-|-|-|-|-|-|-|-|\n";
+  const auto cell = [](std::string_view raw) {
+    std::string safe;
+    for (const char c : raw) {
+      if (c == '|') safe += '\\';
+      safe += c;
+    }
+    return safe;
+  };
+  const auto limit = [](const std::optional<double>& value, std::string_view unit) {
+    return value ? ValueText(*value, unit) : std::string("-");
+  };
+  for (const std::string_view resource : Resources()) {
+    for (const Rule& rule : Rules()) {
+      if (rule.resource != resource) continue;
+      std::string limits =
+          limit(rule.warning_at, rule.unit) + " / " + limit(rule.critical_at, rule.unit);
+      if (rule.low_is_bad) limits += " (floor)";
+      if (rule.persist_s > 0) limits += fmt::format(", {:.0f} s", rule.persist_s);
+      text += fmt::format("| {} | `{}` | {} {} | {} | {} | {} | {} | {} | {} | {} |\n", rule.number,
+                          rule.id, rule.resource, rule.use, cell(rule.title), cell(rule.formula),
+                          cell(limits), cell(rule.source), cell(rule.fooled_by), cell(rule.advice),
+                          rule.privilege == 'r' ? "root" : "anybody");
+    }
+  }
+  return text;
+}
+
 std::string RuleText(const Rule& rule, const CheckConfig& config) {
   const Thresholds thresholds = config.Of(rule);
   std::string limits = "none: it informs";

@@ -20,9 +20,10 @@ struct Reading {
   std::optional<double> value;
   std::string summary;  // one line; made from the rule when empty
   std::vector<std::string> evidence;
-  std::string advice;                              // instead of the rule's
-  std::optional<FindingStatus> status;             // judged already: thresholds are not applied
-  FindingStatus worst = FindingStatus::kCritical;  // no worse than this, whatever the thresholds
+  std::string advice;                   // instead of the rule's
+  std::optional<FindingStatus> status;  // judged already: no threshold, no `worst`
+  FindingStatus worst =
+      FindingStatus::kCritical;  // no worse than this, whatever the thresholds say
   bool needs_root = false;
   std::optional<double> age_s;  // has been so for this long
 };

@@ -1,0 +1,470 @@
+"""culprit check against situations made for real: each names the right check and subject. What needs root or a
+device that is missing says so and is skipped."""
+import ctypes
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from support import PROGRAM, check, findings, main, needs_root, problem, tasks_named, wait_for
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mount(source, target, kind, flags=0, data=""):
+    if libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error), target)
+
+
+def umount(target, flags=2):  # MNT_DETACH
+    libc.umount2(target.encode(), flags)
+
+
+class Config:
+    """A --config file that lowers thresholds, so that a test need not wait for minutes."""
+
+    def __init__(self, text):
+        self.file = tempfile.NamedTemporaryFile("w", suffix=".conf")
+        self.file.write(text)
+        self.file.flush()
+
+    @property
+    def arguments(self):
+        return ["--config", self.file.name]
+
+
+class Spawned(unittest.TestCase):
+    """Ends what a test started, by its own process ids."""
+
+    def setUp(self):
+        self.children = []
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+
+    def python(self, code):
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        self.children.append(child)
+        return child
+
+
+class Tasks(Spawned):
+    def test_vfork_parent_is_in_d_with_its_stack(self):
+        # posix_spawn waits in vfork until the child has opened the fifo, which nobody writes.
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(folder + "/fifo")
+            child = self.python(
+                f"import os; os.posix_spawn('/bin/true', ['true'], {{}}, "
+                f"file_actions=[(os.POSIX_SPAWN_OPEN, 0, {folder + '/fifo'!r}, os.O_RDONLY, 0)])")
+            try:
+                def in_d():
+                    with open(f"/proc/{child.pid}/stat", encoding="utf-8") as file:
+                        return file.read().rsplit(")", 1)[1].split()[0] == "D"
+                self.assertTrue(wait_for(in_d), "the parent did not get into D")
+                time.sleep(1.2)
+                config = Config("tasks.dstate warning=1\n")
+                report = check("--only", "tasks.dstate", *config.arguments)
+                finding = problem(report, "tasks.dstate")
+                self.assertIsNotNone(finding, report)
+                self.assertIn(f"tid {child.pid}", str(finding))
+                self.assertGreaterEqual(finding["value"], 1)
+                if os.geteuid() == 0:
+                    self.assertIn("vfork", finding["summary"])
+                    self.assertIn("kernel_clone", str(finding["evidence"]))
+            finally:
+                # Somebody who writes lets the child go on, and the parent with it.
+                os.close(os.open(folder + "/fifo", os.O_WRONLY))
+                child.wait(20)
+
+    def test_zombie_farm_names_the_parent(self):
+        child = self.python(
+            "import os, time\n"
+            "for _ in range(30):\n  if os.fork() == 0: os._exit(0)\n"
+            "print('ready', flush=True)\ntime.sleep(60)")
+        child.stdout.readline()
+        time.sleep(0.3)
+        config = Config("tasks.zombies warning=0.1\n")
+        finding = problem(check("--only", "tasks.zombies", *config.arguments), "tasks.zombies")
+        found = [f for f in findings(check("--only", "tasks.zombies", *config.arguments), "tasks.zombies")
+                 if f"pid {child.pid}" in f["subject"]]
+        self.assertIsNotNone(finding)
+        self.assertEqual(len(found), 1)
+        self.assertIn("30 zombies", found[0]["summary"])
+
+    def test_descriptor_leak_names_the_process(self):
+        child = self.python(
+            "import os, resource, time\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))\n"
+            "leak = [os.open('/dev/null', os.O_RDONLY) for _ in range(92)]\n"
+            "print('ready', flush=True)\ntime.sleep(60)")
+        child.stdout.readline()
+        found = [f for f in findings(check("--only", "files.descriptors"), "files.descriptors")
+                 if f"pid {child.pid}" in f["subject"]]
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0]["status"], "CRIT")
+
+    def test_orphans_of_a_dead_launcher(self):
+        launcher = self.python(
+            "import os, time\n"
+            "os.setsid()\n"
+            "kids = []\n"
+            "for _ in range(3):\n"
+            "  pid = os.fork()\n"
+            "  if pid == 0: time.sleep(60); os._exit(0)\n"
+            "  kids.append(pid)\n"
+            "print(*kids, flush=True)")
+        kids = [int(word) for word in launcher.stdout.readline().split()]
+        launcher.wait()
+        try:
+            def adopted():
+                with open(f"/proc/{kids[0]}/stat", encoding="utf-8") as file:
+                    return file.read().rsplit(")", 1)[1].split()[1] == "1"
+            if not wait_for(adopted, 5):
+                self.skipTest("a subreaper, not process 1, takes orphans here")
+            finding = problem(check("--only", "tasks.orphans"), "tasks.orphans")
+            self.assertIsNotNone(finding)
+            self.assertIn(str(kids[0]), str(finding["evidence"]))
+        finally:
+            for pid in kids:
+                os.kill(pid, signal.SIGKILL)
+
+    def test_cpu_burners(self):
+        # More spinners than CPUs: pressure shows within seconds where the kernel has it.
+        for _ in range(4 * os.cpu_count()):
+            self.python("while True: pass")
+        if not os.path.exists("/proc/pressure/cpu"):
+            self.skipTest("no /proc/pressure")
+        time.sleep(11)
+        report = check("--only", "cpu.psi,cpu.busy")
+        finding = problem(report, "cpu.psi")
+        self.assertIsNotNone(finding, report)
+        self.assertIn("python", str(finding["evidence"]))
+        self.assertIsNotNone(problem(report, "cpu.busy"))
+
+    def test_five_thousand_threads(self):
+        child = self.python(
+            "import threading, time\n"
+            "threading.stack_size(65536)\n"
+            "event = threading.Event()\n"
+            "for _ in range(5000):\n  threading.Thread(target=event.wait, daemon=True).start()\n"
+            "print('ready', flush=True)\ntime.sleep(120)")
+        if not child.stdout.readline():
+            self.skipTest("5,000 threads cannot be made here")
+        before = os.times()
+        report = check("--only", "tasks.dstate,tasks.pids")
+        after = os.times()
+        spent = after.children_user - before.children_user + after.children_system - before.children_system
+        threads = int(findings(report, "tasks.pids")[0]["evidence"][0].split()[0])
+        self.assertGreater(threads, 5000)
+        print(f"5,000 threads: {spent * 1000:.0f} ms of CPU", file=sys.stderr)
+
+
+class Stuck(Spawned):
+    """A FUSE mount whose server does not answer, without libfuse: the protocol's first message is enough."""
+
+    SERVER = r"""
+import ctypes, os, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open('/dev/fuse', os.O_RDWR)
+data = f'fd={fd},rootmode=40000,user_id=0,group_id=0'.encode()
+if libc.mount(b'culprit-test', sys.argv[1].encode(), b'fuse', 0, data) != 0:
+    print('failed', flush=True); sys.exit(1)
+request = os.read(fd, 1 << 17)
+unique = struct.unpack_from('<Q', request, 8)[0]
+major, minor = struct.unpack_from('<II', request, 40)
+body = struct.pack('<IIIIHHIIHHI', 7, 31, 65536, 0, 12, 9, 65536, 1, 32, 0, 0) + bytes(28)
+os.write(fd, struct.pack('<IiQ', 16 + len(body), 0, unique) + body)
+print('ready', flush=True)
+if sys.argv[2] == 'swallow':
+    while True: os.read(fd, 1 << 17)   # takes requests and never answers them
+time.sleep(600)
+"""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("mounting needs root")
+        if not os.path.exists("/dev/fuse"):
+            self.skipTest("no /dev/fuse")
+        self.folder = tempfile.mkdtemp(prefix="culprit-fuse-")
+
+    def tearDown(self):
+        super().tearDown()  # the server's end aborts the connection and frees every waiter
+        umount(self.folder)
+        os.rmdir(self.folder)
+
+    def serve(self, how):
+        server = subprocess.Popen([sys.executable, "-c", self.SERVER, self.folder, how], stdout=subprocess.PIPE)
+        self.children.append(server)
+        if server.stdout.readline().strip() != b"ready":
+            self.skipTest("FUSE cannot be mounted here")
+        return server
+
+    def hung(self, report):
+        found = [f for f in findings(report, "mount.hung") if f["subject"] == self.folder]
+        self.assertEqual(len(found), 1, findings(report, "mount.hung"))
+        self.assertEqual(found[0]["status"], "CRIT")
+        return found[0]
+
+    def test_stopped_server(self):
+        server = self.serve("sleep")
+        os.kill(server.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        report = check("--only", "fs")
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertIn("abort", self.hung(report)["advice"])
+        self.assertEqual(tasks_named("cpm:"), [], "the probe's child can be killed, so it is gone")
+        # The other mounts were read all the same.
+        self.assertEqual(findings(report, "fs.space")[0]["status"] in ("OK", "WARN", "CRIT"), True)
+
+    def test_child_that_cannot_be_killed_is_not_followed_by_another(self):
+        self.serve("swallow")
+        self.hung(check("--only", "mount.hung"))
+        self.assertTrue(wait_for(lambda: len(tasks_named("cpm:")) <= 1, 5))
+        left = tasks_named("cpm:")
+        if not left:
+            self.skipTest("this kernel lets the waiter be killed")
+        self.hung(check("--only", "mount.hung"))
+        self.hung(check("--only", "mount.hung"))
+        self.assertEqual(tasks_named("cpm:"), left, "no second probe at a mount where one hangs")
+        # It is a task in D as any other, with its class.
+        config = Config("tasks.dstate warning=0.5\n")
+        finding = problem(check("--only", "tasks.dstate", *config.arguments), "tasks.dstate")
+        self.assertIn("FUSE", finding["summary"])
+        self.assertIn(self.folder, str(finding["evidence"]))
+
+    def test_watch_does_not_probe_again_and_sees_it_over(self):
+        server = self.serve("swallow")
+        watch = subprocess.Popen([PROGRAM, "check", "--only", "mount.hung", "--watch", "300ms", "--rounds", "3",
+                                  "--format", "ndjson"], stdout=subprocess.PIPE, text=True)
+        self.children.append(watch)
+        lines = watch.communicate(timeout=120)[0].splitlines()
+        self.assertEqual(len([line for line in lines if self.folder in line]), 3, lines)
+        self.assertLessEqual(len(tasks_named("cpm:")), 1)
+        server.kill()
+        server.wait()
+        self.assertTrue(wait_for(lambda: not tasks_named("cpm:")), "freed with the connection")
+
+
+class FileSystems(Spawned):
+    @needs_root
+    def test_full_tmpfs(self):
+        folder = tempfile.mkdtemp(prefix="culprit-tmpfs-")
+        try:
+            mount("culprit-test", folder, "tmpfs", 0, "size=1m")
+            with open(folder + "/fill", "wb") as file:
+                file.write(bytes(1 << 20))
+            found = [f for f in findings(check("--only", "fs.space"), "fs.space") if f["subject"] == folder]
+            self.assertEqual(len(found), 1)
+            self.assertEqual(found[0]["status"], "CRIT")
+        finally:
+            umount(folder)
+            os.rmdir(folder)
+
+    @needs_root
+    def test_no_inodes_left(self):
+        folder = tempfile.mkdtemp(prefix="culprit-tmpfs-")
+        try:
+            mount("culprit-test", folder, "tmpfs", 0, "size=1m,nr_inodes=20")
+            try:
+                for number in range(30):
+                    open(f"{folder}/{number}", "wb").close()
+            except OSError:
+                pass
+            found = [f for f in findings(check("--only", "fs.inodes"), "fs.inodes") if f["subject"] == folder]
+            self.assertEqual([f["status"] for f in found], ["CRIT"])
+        finally:
+            umount(folder)
+            os.rmdir(folder)
+
+    @needs_root
+    def test_file_system_that_turned_read_only(self):
+        folder = tempfile.mkdtemp(prefix="culprit-ro-")
+        try:
+            mount("culprit-test", folder, "tmpfs", 0, "size=1m")
+            with tempfile.TemporaryDirectory() as baselines:
+                path = baselines + "/good"
+                check("--only", "fs.readonly", "--save-baseline", path)
+                self.assertIsNone(problem(check("--only", "fs.readonly", "--baseline", path), "fs.readonly"))
+                mount("culprit-test", folder, "tmpfs", 32 | 1, "")  # MS_REMOUNT | MS_RDONLY
+                finding = problem(check("--only", "fs.readonly", "--baseline", path), "fs.readonly")
+                self.assertEqual((finding["subject"], finding["status"]), (folder, "CRIT"))
+        finally:
+            umount(folder)
+            os.rmdir(folder)
+
+    def test_fsync_storm(self):
+        stop = threading.Event()
+
+        def storm():
+            with tempfile.NamedTemporaryFile(dir="/var/tmp") as file:
+                while not stop.is_set():
+                    file.write(bytes(4096))
+                    file.flush()
+                    os.fsync(file.fileno())
+
+        threads = [threading.Thread(target=storm) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            config = Config("disk.latency warning=0.0001\ndisk.nvme_latency warning=0.0001\n")
+            report = check("--only", "disk.latency,disk.nvme_latency", *config.arguments)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        finding = problem(report, "disk.latency") or problem(report, "disk.nvme_latency")
+        if finding is None:
+            self.skipTest("/var/tmp is on no disk of /proc/diskstats")
+        self.assertRegex(finding["summary"], "(writes|flushes) of ")
+
+
+class Network(Spawned):
+    def test_listen_queue_overflow(self):
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen(0)
+            clients = []
+            stop = threading.Event()
+
+            def knock():
+                while not stop.is_set():
+                    client = socket.socket()
+                    client.setblocking(False)
+                    client.connect_ex(server.getsockname())
+                    clients.append(client)
+                    time.sleep(0.01)
+
+            thread = threading.Thread(target=knock)
+            thread.start()
+            try:
+                report = check("--only", "net.listen", "--sample", "2s")
+            finally:
+                stop.set()
+                thread.join()
+                for client in clients:
+                    client.close()
+            finding = problem(report, "net.listen")
+            self.assertIsNotNone(finding, findings(report, "net.listen"))
+            self.assertIn("ss -lnt", finding["advice"])
+
+    @needs_root
+    def test_drops_in_a_network_namespace(self):
+        # A tap device that nobody reads drops what does not fit its queue.
+        code = f"""
+import ctypes, fcntl, os, socket, struct, subprocess, sys, threading
+if ctypes.CDLL(None).unshare(0x40000000) != 0 or not os.path.exists('/dev/net/tun'): sys.exit(77)
+tap = os.open('/dev/net/tun', os.O_RDWR)
+fcntl.ioctl(tap, 0x400454ca, struct.pack('16sH22s', b'drops0', 0x1002, b''))
+control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+fcntl.ioctl(control, 0x8914, struct.pack('16sH22s', b'drops0', 0x1, b''))
+raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+raw.bind(('drops0', 0))
+stop = threading.Event()
+def flood():
+    frame = b'\\xff' * 6 + bytes(6) + b'\\x08\\x00' + bytes(50)
+    while not stop.is_set():
+        try: raw.send(frame)
+        except OSError: pass
+thread = threading.Thread(target=flood); thread.start()
+out = subprocess.run([{PROGRAM!r}, 'check', '--format', 'json', '--only', 'net.drops', '--sample', '2s'], capture_output=True).stdout
+stop.set(); thread.join()
+sys.stdout.buffer.write(out)
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+        if done.returncode == 77:
+            self.skipTest("no network namespace or /dev/net/tun here")
+        import json
+        report = json.loads(done.stdout)
+        finding = problem(report, "net.drops")
+        self.assertIsNotNone(finding, report)
+        self.assertEqual(finding["subject"], "drops0")
+
+
+class Cgroups(Spawned):
+    @needs_root
+    def test_memory_limit_kills_inside_the_cgroup(self):
+        base = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
+                     if os.path.exists(path + "/memory.limit_in_bytes") or
+                     (os.path.exists(path + "/cgroup.subtree_control") and
+                      "memory" in open(path + "/cgroup.subtree_control", encoding="ascii").read())), None)
+        if base is None:
+            self.skipTest("no memory controller")
+        group = f"{base}/culprit-test-{os.getpid()}"
+        os.mkdir(group)
+        try:
+            limit = "/memory.max" if os.path.exists(group + "/memory.max") else "/memory.limit_in_bytes"
+            with open(group + limit, "w", encoding="ascii") as file:
+                file.write(str(32 << 20))
+            code = (f"import os, time\n"
+                    f"open({group + '/cgroup.procs'!r}, 'w').write(str(os.getpid()))\n"
+                    "time.sleep(0.7)\nhog = bytearray(200 << 20)\ntime.sleep(60)")
+            child = self.python(code)
+            report = check("--only", "memory.oom", "--sample", "4s")
+            child.wait(20)
+            finding = problem(report, "memory.oom")
+            self.assertIsNotNone(finding, findings(report, "memory.oom"))
+            self.assertIn("culprit-test", finding["subject"])
+        finally:
+            self.tearDown()
+            self.children = []
+            wait_for(lambda: not open(group + "/cgroup.procs", encoding="ascii").read())
+            os.rmdir(group)
+
+    @needs_root
+    def test_cpu_limit_throttles(self):
+        base = "/sys/fs/cgroup/cpu" if os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or \
+            os.path.exists("/sys/fs/cgroup/cpu/cgroup.procs") else "/sys/fs/cgroup"
+        group = f"{base}/culprit-test-{os.getpid()}"
+        try:
+            os.mkdir(group)
+        except OSError as error:
+            self.skipTest(f"no cgroup can be made: {error}")
+        try:
+            name, value = ("cpu.max", "20000 100000") if os.path.exists(group + "/cpu.max") else ("cpu.cfs_quota_us", "20000")
+            if not os.path.exists(f"{group}/{name}"):
+                self.skipTest("no cpu controller")
+            with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                file.write(value)
+            self.python(f"import os\nopen({group + '/cgroup.procs'!r}, 'w').write(str(os.getpid()))\nwhile True: pass")
+            time.sleep(0.5)
+            finding = problem(check("--only", "cgroup.throttle", "--sample", "2s"), "cgroup.throttle")
+            self.assertIsNotNone(finding)
+            self.assertIn("culprit-test", finding["subject"])
+            self.assertIn("limit 0.20 CPUs", str(finding["evidence"]))
+        finally:
+            self.tearDown()
+            self.children = []
+            wait_for(lambda: not open(group + "/cgroup.procs", encoding="ascii").read())
+            os.rmdir(group)
+
+
+class Clean(unittest.TestCase):
+    def test_repeated_runs_leave_nothing_behind(self):
+        before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+        for _ in range(3):
+            check("--sample", "50ms")
+        self.assertEqual(tasks_named("culprit-"), [])
+        self.assertEqual(tasks_named("cpm:"), [])
+        del before
+
+    def test_memory_stays_small(self):
+        out = subprocess.run(["bash", "-c", f"{PROGRAM} check --sample 100ms >/dev/null; true"], check=True)
+        del out
+        import resource
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        print(f"largest child so far: {peak} kB", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

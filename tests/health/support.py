@@ -1,0 +1,76 @@
+"""What the tests of culprit check share: running it, finding findings, skipping aloud."""
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+import warnings
+
+PROGRAM = os.environ["CULPRIT_PROGRAM"]
+SOURCE = os.environ["CULPRIT_SOURCE_DIR"]
+
+
+def run(*arguments, **keywords):
+    """(exit status, stdout, stderr) of culprit with these arguments."""
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, **keywords)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(*arguments, **keywords):
+    """The JSON report of culprit check."""
+    status, out, err = run("check", "--format", "json", *arguments, **keywords)
+    assert out, f"no report (status {status}): {err}"
+    report = json.loads(out)
+    report["exit"] = status
+    return report
+
+
+def findings(report, check_id):
+    return [f for f in report["findings"] if f["id"] == check_id]
+
+
+def problem(report, check_id):
+    """The first finding of that check that is WARN or CRIT, or None."""
+    for finding in findings(report, check_id):
+        if finding["status"] in ("WARN", "CRIT"):
+            return finding
+    return None
+
+
+def wait_for(condition, seconds=20):
+    """True as soon as condition() is; False when it never was."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def tasks_named(prefix):
+    """Process ids whose comm begins so."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/comm", encoding="utf-8", errors="replace") as file:
+                if file.read().startswith(prefix):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "needs root")(test)
+
+
+def main():
+    # Skips are told by name and reason, so that a log shows what was not tested.
+    warnings.simplefilter("ignore", ResourceWarning)
+    result = unittest.main(module="__main__", verbosity=2, exit=False, warnings="ignore").result
+    for test, reason in result.skipped:
+        print(f"SKIPPED {test}: {reason}", file=sys.stderr)
+    sys.exit(0 if result.wasSuccessful() else 1)
