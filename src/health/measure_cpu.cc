@@ -147,6 +147,11 @@ void MeasurePsiCpu(const Context& context, Readings& out) {
   MeasurePressure(context, out, "/proc/pressure/cpu", false);
   for (Reading& reading : out.rows()) {
     if (!reading.value) continue;
+    if (*reading.value >= 1) {
+      reading.summary = fmt::format(
+          "tasks waited for a CPU in {:.0f} % of the time; {} are runnable on {} CPUs now",
+          *reading.value, context.after.tasks.CountOf('R'), context.cpus);
+    }
     if (auto names = RunningNames(context.after.tasks); !names.empty()) {
       reading.evidence.push_back("running or runnable: " + names);
     }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "health/kmsg.h"
 #include "health/measures.h"
+#include "health/nvml.h"
 
 namespace culprit::health {
 
@@ -154,11 +155,7 @@ void MeasureXid(const Context& context, Readings& out) {
     }
   }
   if (!all.empty()) return;
-  bool any_gpu = false;
-  context.after.texts.Under("/sys/bus/pci/devices/", [&](auto path, auto text) {
-    any_gpu = any_gpu || (path.ends_with("/vendor") && TrimBlanks(text) == "0x10de");
-  });
-  if (any_gpu) {
+  if (HasGpu(context.after.texts)) {
     out.Value("", 0).summary = "no Xid in the kernel log of this boot";
   } else {
     out.NotApplicable("no NVIDIA device on this node, and no Xid in its log");
@@ -197,6 +194,20 @@ void MeasureClock(const Context& context, Readings& out) {
         "compared";
   } else if (unsynced) {
     reading.summary = "not synchronized yet, and the node is up for less than 17 minutes";
+  }
+}
+
+void MeasureView(const Context& context, Readings& out) {
+  if (!context.node.live) {
+    out.NotApplicable("a captured tree is what it is");
+  } else if (context.node.container.empty()) {
+    out.Value("", 0).summary = "every process of the kernel is in view";
+  } else {
+    out.Unknown(
+        fmt::format("inside a container ({}): processes, mounts and interfaces of the host and of "
+                    "other containers are "
+                    "not seen; memory, CPU and disks are the whole node's",
+                    context.node.container));
   }
 }
 

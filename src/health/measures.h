@@ -83,6 +83,7 @@ void MeasureDiskErrors(const Context& context, Readings& out);
 void MeasureNfsLog(const Context& context, Readings& out);
 void MeasureXid(const Context& context, Readings& out);
 void MeasureClock(const Context& context, Readings& out);
+void MeasureView(const Context& context, Readings& out);
 void MeasureStuckProbes(const Context& context, Readings& out);
 
 // measure_gpu.cc

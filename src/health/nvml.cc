@@ -4,8 +4,10 @@
 #include <time.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "kernel/proc_scan.h"
 
@@ -226,6 +228,29 @@ void ProbeNvml(ProbeOutput& output, DurationNs sample) {
   ReadAll(nvml, output, 1);
   output.Begin("nvmlShutdown");
   nvml.Call("nvmlShutdown");
+}
+
+bool NvmlMayExist() {
+  constexpr std::string_view kName = "/libnvidia-ml.so.1";
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  std::string folders = path == nullptr ? "" : path;
+  folders +=
+      ":/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib64:/usr/lib:/lib64:/usr/local/"
+      "nvidia/lib64:"
+      "/usr/local/nvidia/lib:/usr/lib/wsl/lib:/run/opengl-driver/lib:/usr/lib/x86_64-linux-gnu/"
+      "nvidia/current";
+  for (const std::string_view folder : Split(folders, ':')) {
+    if (!folder.empty() && PathExists(std::string(folder) + std::string(kName))) return true;
+  }
+  return false;
+}
+
+bool HasGpu(const Texts& texts) {
+  bool any = false;
+  texts.Under("/sys/bus/pci/devices/", [&](std::string_view path, std::string_view text) {
+    any = any || (path.ends_with("/vendor") && TrimBlanks(text) == "0x10de");
+  });
+  return any;
 }
 
 std::optional<double> Gpu::Number(std::string_view name) const {

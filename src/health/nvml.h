@@ -17,6 +17,11 @@ namespace culprit::health {
 // "name value" as "@nvml/0/PCI" now and "@nvml/1/PCI" after `sample`.
 void ProbeNvml(ProbeOutput& output, DurationNs sample);
 
+// Whether the loader could find the library: where there is none, no child has to look for it.
+bool NvmlMayExist();
+// Whether an NVIDIA device is on the PCI bus, from what was read of it.
+bool HasGpu(const Texts& texts);
+
 // One GPU's lines. A value that the card does not support is absent.
 struct Gpu {
   std::string pci;  // "0000:9b:00.0"

@@ -140,15 +140,16 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   Moment moment;
   moment.at = NowBoottime();
   std::vector<Running> beside;
-  if (live() && !plan_.sys_files.empty()) {
+  if (live() && (!plan_.sys_files.empty() || plan_.ethtool)) {
     Launch(
-        "sysfs", "culprit-sysfs",
+        "drivers", "culprit-sysfs",
         [this](ProbeOutput& output) {
           ReadPatterns(
               root_, plan_.sys_files, [&](const std::string& path) { output.Begin(path); },
               [&](const std::string& path, const Text& text) {
                 output.Put(path, text.text, text.error_number);
               });
+          if (plan_.ethtool) ProbeEthtool(output);
         },
         beside);
   }
@@ -157,7 +158,6 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   };
   const auto nothing = [](const std::string&) {};
   ReadPatterns(root_, plan_.proc_files, nothing, keep);
-  if (live() && plan_.ethtool) Launch("ethtool", "culprit-ethtool", ProbeEthtool, beside);
   if (!live()) ReadPatterns(root_, plan_.sys_files, nothing, keep);
   if (plan_.tasks) {
     moment.tasks = ScanTasks(root_);
@@ -261,7 +261,7 @@ void NodeReader::StartSlow(const Moment& first, DurationNs sample) {
   });
   if (!live()) return;
   if (plan_.mounts) StartMounts(first);
-  if (plan_.nvml && !NvmlStillHangs()) {
+  if (plan_.nvml && (NvmlMayExist() || HasGpu(first.texts)) && !NvmlStillHangs()) {
     Launch(
         "NVML", "culprit-nvml", [sample](ProbeOutput& output) { ProbeNvml(output, sample); },
         slow_);

@@ -64,7 +64,10 @@ Text ReadText(const std::string& root, std::string_view path) {
       return text;
     }
     used += static_cast<std::size_t>(got);
-    if (got == 0) break;
+    // An attribute of sysfs comes whole in one read.
+    const bool attribute = path.starts_with("/sys/") && !path.starts_with("/sys/fs/") &&
+                           static_cast<std::size_t>(got) < room;
+    if (got == 0 || attribute) break;
     room = std::max<std::size_t>(4096, used);
   }
   text.text.resize(std::min(used, kMostFileBytes));
