@@ -3,7 +3,7 @@
 
 usage: run.py [--quick] BUILD_DIR [SECTION...]
 
-Sections: record, overhead, encode, load, query, micro. Without any, all of them run. Needs root and tracefs
+Sections: record, overhead, encode, load, query, check, micro. Without any, all of them run. Needs root and tracefs
 for record and overhead. What each number means and what bounds it: docs/performance.md.
 """
 import argparse
@@ -241,6 +241,35 @@ def sqlite_milliseconds(sqlite, query):
     return 1000 * statistics.median(times)
 
 
+def cost_of(command):
+    """CPU milliseconds of a command and its children, and processes that were started meanwhile."""
+    def forks():
+        return int(re.search(r"^processes (\d+)", pathlib.Path("/proc/stat").read_text(), re.M)[1])
+
+    before, forks_before = os.times(), forks()
+    subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    after = os.times()
+    spent = (after.children_user - before.children_user) + (after.children_system - before.children_system)
+    return 1000 * spent, forks() - forks_before
+
+
+def bench_check(bench, table):
+    """CPU time and processes of culprit check, against a shell script that looks at a third of it."""
+    ours = [bench.culprit, "check", "--format", "json"]
+    script = ["bash", ROOT / "bench" / "check_by_hand.sh"]
+    pairs = [(cost_of(ours), cost_of(script)) for _ in range(PAIRS)]
+    ours_ms, script_ms = (statistics.median(pair[i][0] for pair in pairs) for i in (0, 1))
+    # Other programs of the machine fork too: the fewest is what it was itself.
+    ours_forks, script_forks = (min(pair[i][1] for pair in pairs) for i in (0, 1))
+    table.add("check: CPU time", f"{ours_ms:.0f} ms; by hand {script_ms:.0f} ms, ratio {script_ms / max(ours_ms, 1):.1f}",
+              "<= 50 ms on an idle node", ours_ms <= 50)
+    table.add("check: processes started", f"{ours_forks}; by hand {script_forks}", "probes' children alone", ours_forks < script_forks)
+    out = run([sys.executable, "-c", "import resource, subprocess, sys; subprocess.run([sys.argv[1], 'check', '--sample', '100ms'], "
+               "stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)", bench.culprit])
+    # The kernel counts the memory of the forking process too, up to exec: an upper bound.
+    table.add("check: memory", f"{int(out) / 1024:.0f} MiB at most", "< 30 MiB", int(out) < 30 * 1024)
+
+
 def bench_micro(bench, table):
     """The Google Benchmarks of the stages."""
     for program in sorted((bench.build / "bench").glob("*_bench")):
@@ -249,7 +278,7 @@ def bench_micro(bench, table):
 
 
 SECTIONS = {"record": bench_record, "overhead": bench_overhead, "encode": bench_encode, "load": bench_load,
-            "query": bench_query, "micro": bench_micro}
+            "query": bench_query, "check": bench_check, "micro": bench_micro}
 
 
 def main():

@@ -34,6 +34,9 @@ Result<health::CheckOptions> OptionsOf(const CheckFlags& flags) {
   CULPRIT_ASSIGN(options.rules, health::SelectRules(flags.only));
   if (options.sample < Milliseconds(10))
     return Error{"a sample of less than 10 ms says nothing", "give --sample 1s"};
+  if (options.deadline < options.sample + Milliseconds(500)) {
+    return Error{"--deadline leaves no time beside --sample", "give at least half a second more"};
+  }
   if (!flags.config.empty()) {
     CULPRIT_ASSIGN(const std::string text, ReadFile(flags.config, 1 << 20));
     CULPRIT_ASSIGN(options.config, health::CheckConfig::Parse(text, flags.config));

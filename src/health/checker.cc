@@ -124,11 +124,11 @@ Report Checker::Run(DurationNs wait) {
           Judge(before, after, true, CapturedSeconds(before, after, ToSeconds(options_.sample)));
     }
   } else {
-    // Of the total, a sixth stays for judging what the probes left behind.
     const TimeNs round_start = last_ ? last_->at + wait : start;
     const TimeNs until = std::max(round_start, start) + options_.deadline;
     reader_.ForgetStuck();
-    if (!last_) last_ = reader_.Read(false, until);
+    // A driver that hangs in the first sample must leave time for what else there is to ask.
+    if (!last_) last_ = reader_.Read(false, start + DurationNs{options_.deadline.value / 3});
     reader_.StartSlow(*last_, first_round_ ? options_.sample : std::min(wait, options_.sample));
     const DurationNs pause = first_round_ ? options_.sample : wait;
     const TimeNs next_at = last_->at + pause;

@@ -140,7 +140,8 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   Moment moment;
   moment.at = NowBoottime();
   std::vector<Running> beside;
-  if (live() && (!plan_.sys_files.empty() || plan_.ethtool)) {
+  const bool drivers_hang = std::ranges::count(abandoned_, "drivers", &Running::probe) > 0;
+  if (live() && !drivers_hang && (!plan_.sys_files.empty() || plan_.ethtool)) {
     Launch(
         "drivers", "culprit-sysfs",
         [this](ProbeOutput& output) {

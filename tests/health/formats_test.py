@@ -180,6 +180,43 @@ class CapturedTrees(unittest.TestCase):
         self.assertIn("user 14.6 %", cpu["evidence"][0])
         self.assertGreater(report["sample_seconds"], 25)
 
+    def test_quiet_tree_has_no_finding(self):
+        # This machine's own files, twice, a second apart in which nothing happened.
+        names = ["stat", "meminfo", "vmstat", "diskstats", "net/dev", "net/snmp", "net/netstat", "net/softnet_stat", "softirqs",
+                 "sys/kernel/pid_max", "sys/kernel/threads-max", "sys/fs/file-nr"]
+        with tempfile.TemporaryDirectory() as folder:
+            for sample in ("0", "1"):
+                def put(name, text):
+                    path = f"{folder}/{sample}/proc/{name}"
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+                for name in names:
+                    with open("/proc/" + name, encoding="utf-8") as file:
+                        text = file.read()
+                    if name == "stat":
+                        text = f"cpu  10 0 10 {1000 + 100 * int(sample)} 0 0 0 0 0 0\ncpu0 10 0 10 {1000 + 100 * int(sample)} 0 0 0 0 0 0\nprocs_running 1\nprocs_blocked 0\n"
+                    if name == "diskstats" and sample == "1":
+                        with open(f"{folder}/0/proc/diskstats", encoding="utf-8") as file:
+                            text = file.read()
+                    if name.startswith("net/") and sample == "1":
+                        with open(f"{folder}/0/proc/{name}", encoding="utf-8") as file:
+                            text = file.read()
+                    if name == "vmstat" and sample == "1":
+                        with open(f"{folder}/0/proc/vmstat", encoding="utf-8") as file:
+                            text = file.read()
+                    put(name, text)
+                put("uptime", f"{1000 + int(sample)}.00 1.00\n")
+                put("loadavg", "0.10 0.10 0.10 1/100 1\n")
+                put("1/stat", "1 (init) S 0 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 6 0 0\n")
+                for resource in ("cpu", "memory", "io"):
+                    zeros = "avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+                    put("pressure/" + resource, f"some {zeros}\nfull {zeros}\n")
+            report = check("--root", folder)
+            self.assertEqual([f for f in report["findings"] if f["status"] in ("WARN", "CRIT", "UNKNOWN")], [])
+            self.assertEqual(report["exit"], 0)
+            self.assertEqual(report["sample_seconds"], 1)
+
     def test_odd_tree_of_prometheus(self):
         with tempfile.TemporaryDirectory() as folder:
             self.tree(folder, "procfs-proc.tar.gz")

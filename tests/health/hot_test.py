@@ -326,7 +326,8 @@ class FileSystems(Spawned):
         finding = problem(report, "disk.latency") or problem(report, "disk.nvme_latency")
         if finding is None:
             self.skipTest("/var/tmp is on no disk of /proc/diskstats")
-        self.assertRegex(finding["summary"], "(writes|flushes) of ")
+        # Others may read meanwhile, and slower; the storm itself is in the evidence.
+        self.assertRegex(finding["evidence"][0], r"write [\d.]+/s .* await")
 
 
 class Network(Spawned):
@@ -451,19 +452,29 @@ class Cgroups(Spawned):
 
 class Clean(unittest.TestCase):
     def test_repeated_runs_leave_nothing_behind(self):
-        before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
         for _ in range(3):
             check("--sample", "50ms")
         self.assertEqual(tasks_named("culprit-"), [])
         self.assertEqual(tasks_named("cpm:"), [])
-        del before
 
-    def test_memory_stays_small(self):
-        out = subprocess.run(["bash", "-c", f"{PROGRAM} check --sample 100ms >/dev/null; true"], check=True)
-        del out
-        import resource
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(f"largest child so far: {peak} kB", file=sys.stderr)
+    def test_quiet_machine_has_no_finding(self):
+        if os.getloadavg()[0] > 0.3 * os.cpu_count():
+            self.skipTest(f"this machine is not quiet: load {os.getloadavg()[0]:.1f}")
+        # A virtual machine without NTP is told so, rightly; its disk may be full: not what is asked here.
+        report = check("--config", Config("kernel.clock off\nfs.space off\n").file.name)
+        self.assertEqual([f for f in report["findings"] if f["status"] in ("WARN", "CRIT")], [])
+
+    @needs_root
+    def test_inside_a_container_says_so(self):
+        done = subprocess.run(["unshare", "-pf", "--mount-proc", PROGRAM, "check", "--format", "json", "--only", "culprit.view"],
+                              capture_output=True, text=True)
+        if not done.stdout:
+            self.skipTest("no pid namespaces here: " + done.stderr)
+        import json
+        report = json.loads(done.stdout)
+        self.assertIsNotNone(report["container"])
+        self.assertEqual(report["findings"][0]["status"], "UNKNOWN")
+        self.assertEqual(done.returncode, 3)
 
 
 if __name__ == "__main__":
