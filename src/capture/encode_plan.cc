@@ -97,26 +97,6 @@ bool CanBecome(const FormatField& source, const tf::EventField& target) {
   return false;
 }
 
-// Fields whose address trace viewers show as the function's name, when the trace has it interned.
-constexpr struct {
-  std::string_view event, field;
-} kFunctionFields[] = {
-    {"sched/sched_blocked_reason", "caller"},
-    {"workqueue/workqueue_queue_work", "function"},
-    {"workqueue/workqueue_activate_work", "function"},
-    {"workqueue/workqueue_execute_start", "function"},
-    {"workqueue/workqueue_execute_end", "function"},
-    {"vmscan/mm_shrink_slab_start", "shrink"},
-    {"vmscan/mm_shrink_slab_end", "shrink"},
-    {"timer/hrtimer_expire_entry", "function"},
-};
-
-bool IsFunctionField(std::string_view event, std::string_view field) {
-  return std::any_of(
-      std::begin(kFunctionFields), std::end(kFunctionFields),
-      [=](const auto& known) { return known.event == event && known.field == field; });
-}
-
 void PlanTyped(const EventFormat& format, const tf::EventType& type, EventPlan& plan) {
   plan.mode = EventMode::kTyped;
   plan.field_id = type.field_id;
@@ -131,7 +111,7 @@ void PlanTyped(const EventFormat& format, const tf::EventType& type, EventPlan& 
                            target.type,
                            target.repeated,
                            source->type == "dev_t",
-                           IsFunctionField(plan.name, target.name),
+                           target.is_function,
                            {}});
   }
 }

@@ -19,19 +19,6 @@ constexpr std::uint32_t kFirstArgSet = 1U << 30;
 constexpr std::uint32_t kSchedSwitch = tracefile::FtraceEvent::kSchedSwitch;
 constexpr std::uint32_t kSchedWaking = tracefile::FtraceEvent::kSchedWaking;
 
-// Fields that are addresses of kernel functions, of which the recorder interned the names.
-struct FunctionField {
-  std::uint32_t event;
-  std::uint32_t field;
-};
-constexpr FunctionField kFunctionFields[] = {{18, 2}, {57, 2}, {58, 2}, {376, 2}, {377, 3}};
-
-bool IsFunction(std::uint32_t event, std::uint32_t field) {
-  return std::any_of(
-      std::begin(kFunctionFields), std::end(kFunctionFields),
-      [&](const FunctionField& known) { return known.event == event && known.field == field; });
-}
-
 bool IsGenericNumber(std::uint32_t field) { return field >= 65536; }
 
 }  // namespace
@@ -231,7 +218,7 @@ void RawWriter::Payload(const EventContext& context, Utid utid, std::uint32_t fi
       Text(known->name, part.bytes());
       continue;
     }
-    if (context.interned != nullptr && IsFunction(field, part.id())) {
+    if (context.interned != nullptr && known->is_function) {
       const auto symbol = context.interned->kernel_symbols.find(part.u64());
       if (symbol != context.interned->kernel_symbols.end()) {
         Text(known->name, symbol->second);

@@ -8,7 +8,7 @@
 namespace culprit::tracefile {
 
 // Fields are "NAME:NUMBER TYPE" without the blank: i int32, I int64, u uint32, U uint64, s string,
-// b bytes; a star behind means repeated.
+// b bytes, f uint64 that is the address of a function; a star behind means repeated.
 struct FtraceEventRow {
   std::uint16_t field_id;
   std::string_view group;  // as in tracefs
@@ -28,7 +28,7 @@ inline constexpr FtraceEventRow kFtraceEventRows[] = {
     {15, "power", "clock_disable", "name:1s state:2U cpu_id:3U"},
     {16, "power", "clock_set_rate", "name:1s state:2U cpu_id:3U"},
     {17, "sched", "sched_wakeup", "comm:1s pid:2i prio:3i success:4i target_cpu:5i"},
-    {18, "sched", "sched_blocked_reason", "pid:1i caller:2U io_wait:3u"},
+    {18, "sched", "sched_blocked_reason", "pid:1i caller:2f io_wait:3u"},
     {19, "sched", "sched_cpu_hotplug", "affected_cpu:1i error:2i status:3i"},
     {20, "sched", "sched_waking", "comm:1s pid:2i prio:3i success:4i target_cpu:5i"},
     {21, "ipi", "ipi_entry", "reason:1s"},
@@ -71,10 +71,10 @@ inline constexpr FtraceEventRow kFtraceEventRows[] = {
     {53, "binder", "binder_lock", "tag:1s"},
     {54, "binder", "binder_locked", "tag:1s"},
     {55, "binder", "binder_unlock", "tag:1s"},
-    {56, "workqueue", "workqueue_activate_work", "work:1U function:2U"},
-    {57, "workqueue", "workqueue_execute_end", "work:1U function:2U"},
-    {58, "workqueue", "workqueue_execute_start", "work:1U function:2U"},
-    {59, "workqueue", "workqueue_queue_work", "work:1U function:2U req_cpu:4i cpu:5i workqueue:6s"},
+    {56, "workqueue", "workqueue_activate_work", "work:1U function:2f"},
+    {57, "workqueue", "workqueue_execute_end", "work:1U function:2f"},
+    {58, "workqueue", "workqueue_execute_start", "work:1U function:2f"},
+    {59, "workqueue", "workqueue_queue_work", "work:1U function:2f req_cpu:4i cpu:5i workqueue:6s"},
     {60, "regulator", "regulator_disable", "name:1s"},
     {61, "regulator", "regulator_disable_complete", "name:1s"},
     {62, "regulator", "regulator_enable", "name:1s"},
@@ -588,8 +588,8 @@ inline constexpr FtraceEventRow kFtraceEventRows[] = {
      "bytes:1i cmdline:2s i_size:3I ino:4U offset:5I pathbuf:6s pid:7i"},
     {435, "android_fs", "android_fs_fsync_end", "bytes:1i ino:2U offset:3I"},
     {436, "android_fs", "android_fs_fsync_start", "cmdline:1s i_size:2I ino:3U pathbuf:4s pid:5i"},
-    {437, "ftrace", "funcgraph_entry", "depth:1i func:2U"},
-    {438, "ftrace", "funcgraph_exit", "calltime:1U depth:2i func:3U overrun:4U rettime:5U"},
+    {437, "ftrace", "funcgraph_entry", "depth:1i func:2f"},
+    {438, "ftrace", "funcgraph_exit", "calltime:1U depth:2i func:3f overrun:4U rettime:5U"},
     {439, "virtio_video", "virtio_video_cmd", "stream_id:1u type:2u"},
     {440, "virtio_video", "virtio_video_cmd_done", "stream_id:1u type:2u"},
     {441, "virtio_video", "virtio_video_resource_queue",
@@ -600,9 +600,9 @@ inline constexpr FtraceEventRow kFtraceEventRows[] = {
      "stream_id:7i timestamp:8U"},
     {443, "vmscan", "mm_shrink_slab_start",
      "cache_items:1U delta:2U gfp_flags:3u lru_pgs:4U nr_objects_to_shrink:5I pgs_scanned:6U "
-     "shr:7U shrink:8U total_scan:9U nid:10i priority:11i"},
+     "shr:7U shrink:8f total_scan:9U nid:10i priority:11i"},
     {444, "vmscan", "mm_shrink_slab_end",
-     "new_scan:1I retval:2i shr:3U shrink:4U total_scan:5I unused_scan:6I nid:7i"},
+     "new_scan:1I retval:2i shr:3U shrink:4f total_scan:5I unused_scan:6I nid:7i"},
     {445, "trusty", "trusty_smc", "r0:1U r1:2U r2:3U r3:4U"},
     {446, "trusty", "trusty_smc_done", "ret:1U"},
     {447, "trusty", "trusty_std_call32", "r0:1U r1:2U r2:3U r3:4U"},
@@ -778,7 +778,7 @@ inline constexpr FtraceEventRow kFtraceEventRows[] = {
      "disp_vblank_irq_enable"},
     {551, "timer", "hrtimer_start", "hrtimer:1U function:2U expires:3I softexpires:4I mode:5u"},
     {552, "timer", "hrtimer_cancel", "hrtimer:1U"},
-    {553, "timer", "hrtimer_expire_entry", "hrtimer:1U now:2I function:3U"},
+    {553, "timer", "hrtimer_expire_entry", "hrtimer:1U now:2I function:3f"},
     {554, "timer", "hrtimer_expire_exit", "hrtimer:1U"},
     {555, "timer", "timer_start",
      "timer:1U function:2U expires:3U now:4U deferrable:5u flags:6u bucket_expiry:7U"},

@@ -21,6 +21,7 @@ FieldType TypeOfLetter(char letter) {
     case 'u':
       return FieldType::kUint32;
     case 'U':
+    case 'f':
       return FieldType::kUint64;
     case 's':
       return FieldType::kString;
@@ -38,6 +39,7 @@ EventField ParseField(std::string_view text) {
     text.remove_suffix(1);
   }
   field.type = TypeOfLetter(text.back());
+  field.is_function = text.back() == 'f';
   const std::size_t colon = text.find(':');
   field.name = text.substr(0, colon);
   const auto [stop, failure] =

@@ -15,6 +15,8 @@ struct EventField {
   std::uint32_t number = 0;
   FieldType type = FieldType::kUint64;
   bool repeated = false;
+  // The address of kernel code, for which a trace may have the iid of InternedData.kernel_symbols.
+  bool is_function = false;
 };
 
 struct EventType {

@@ -40,6 +40,13 @@ TEST(FtraceEventTable, KnowsRepeatedFields) {
   EXPECT_EQ(args->type, FieldType::kUint64);
 }
 
+TEST(FtraceEventTable, KnowsWhichFieldsAreFunctions) {
+  const EventType* work = FindEventType("workqueue", "workqueue_execute_start");
+  EXPECT_TRUE(work->FindField("function")->is_function);
+  EXPECT_EQ(work->FindField("function")->type, FieldType::kUint64);
+  EXPECT_FALSE(work->FindField("work")->is_function);
+}
+
 TEST(FtraceEventTable, DoesNotKnowWhatIsNotTyped) {
   EXPECT_EQ(FindEventType("nvme", "nvme_setup_cmd"), nullptr);
   EXPECT_EQ(FindEventType("kmem", "sched_switch"), nullptr);
