@@ -145,7 +145,7 @@ bool Engine::RunStatement(Tokens tokens, tables::Fetch fetch, Outcome& outcome) 
 
 bool Engine::Mention(const Translation& translation, bool& again) {
   again = false;
-  if (on_mention_ == nullptr || (translation.tables.empty() && translation.functions.empty()))
+  if (on_mention_ == nullptr || in_prelude_ || (translation.tables.empty() && translation.functions.empty()))
     return true;
   auto made = on_mention_(translation);
   if (!made.ok()) return Fail({"Load", made.error().ToString(), std::nullopt});
@@ -350,7 +350,12 @@ bool Engine::IncludePrelude(const Tokens& tokens) {
   const bool is_used = std::any_of(tokens.begin(), tokens.end(), [](const Token& token) {
     return token.kind == TokenKind::kWord && PreludeMakes(token.text);
   });
-  return !is_used || IncludeModule(kPreludeName, PreludeText());
+  if (!is_used) return true;
+  // That a function of it could ask for args does not mean that anyone does.
+  in_prelude_ = true;
+  const bool included = IncludeModule(kPreludeName, PreludeText());
+  in_prelude_ = false;
+  return included;
 }
 
 bool Engine::IncludeModule(std::string_view name, std::string_view text) {

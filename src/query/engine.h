@@ -84,6 +84,7 @@ class Engine {
   MacroTable macros_;
   std::set<std::string, std::less<>> included_;
   OnMention on_mention_;
+  bool in_prelude_ = false;
   tables::SqlError error_;
 };
 

@@ -100,7 +100,9 @@ std::optional<tables::SqlError> MacroTable::ExpandAll(const Tokens& in, Tokens& 
       const Tokens& list = arguments[0];
       const bool wrapped =
           list.size() > 1 && list.front().IsSymbol("(") && list.back().IsSymbol(")");
+      const std::size_t begin = out.size();
       out.insert(out.end(), list.begin() + (wrapped ? 1 : 0), list.end() - (wrapped ? 1 : 0));
+      if (begin < out.size()) out[begin].space_before = true;
       continue;
     }
     const auto found = macros_.find(ToLower(name.text));
