@@ -42,6 +42,19 @@ void Clarify(tables::SqlError& error) {
   }
 }
 
+// Where the name that an error quotes first is written, for errors without a place.
+std::optional<std::size_t> PlaceOfName(const Tokens& tokens, const std::string& message) {
+  const auto begin = message.find('"');
+  const auto end = begin == std::string::npos ? begin : message.find('"', begin + 1);
+  if (end == std::string::npos) return std::nullopt;
+  const std::string name = message.substr(begin + 1, end - begin - 1);
+  const auto it = std::find_if(tokens.begin(), tokens.end(), [&](const Token& token) {
+    return (token.kind == TokenKind::kWord || token.kind == TokenKind::kQuoted) &&
+           EqualsIgnoreCase(token.Name(), name);
+  });
+  return it == tokens.end() ? std::nullopt : std::optional(it->source);
+}
+
 }  // namespace
 
 std::vector<Tokens> SplitStatements(Tokens tokens) {
@@ -145,7 +158,8 @@ bool Engine::RunStatement(Tokens tokens, tables::Fetch fetch, Outcome& outcome) 
 
 bool Engine::Mention(const Translation& translation, bool& again) {
   again = false;
-  if (on_mention_ == nullptr || in_prelude_ || (translation.tables.empty() && translation.functions.empty()))
+  if (on_mention_ == nullptr || in_prelude_ ||
+      (translation.tables.empty() && translation.functions.empty()))
     return true;
   auto made = on_mention_(translation);
   if (!made.ok()) return Fail({"Load", made.error().ToString(), std::nullopt});
@@ -193,19 +207,42 @@ bool Engine::RunPlain(const Tokens& tokens, tables::Fetch fetch, Outcome& outcom
   tables::SqlError error = connection_.last_error();
   Clarify(error);
   if (error.offset) error.offset = dialect_->SourceOffset(translation, *error.offset);
-  if (error.type == "Catalog") {
-    // A table or function that a module would make.
-    for (const auto* names : {&translation.tables, &translation.functions}) {
-      for (const std::string& name : *names) {
-        const std::string_view module = ModuleWith(name);
-        if (module.empty() || error.message.find(" " + name + " ") == std::string::npos) continue;
-        if (included_.contains(module)) continue;
-        error.message = fmt::format("{}\nINCLUDE PERFETTO MODULE {} makes it",
-                                    error.message.substr(0, error.message.find('\n')), module);
+  if (error.type == "Catalog") Suggest(translation, error);
+  if (!error.offset) error.offset = PlaceOfName(tokens, error.message);
+  return Fail(std::move(error));
+}
+
+// DuckDB suggests names of its own tables; better are those of the trace and of modules.
+void Engine::Suggest(const Translation& translation, tables::SqlError& error) {
+  for (const auto* names : {&translation.tables, &translation.functions}) {
+    for (const std::string& name : *names) {
+      if (error.message.find(" " + name + " does not exist") == std::string::npos) continue;
+      const std::string_view module = ModuleWith(name);
+      if (!module.empty() && !included_.contains(module)) {
+        error.message =
+            fmt::format("no \"{}\" here\nINCLUDE PERFETTO MODULE {} makes it", name, module);
+        return;
       }
+      if (names != &translation.tables) continue;
+      std::vector<std::string> known;
+      auto tables = questions_.Query(
+          "SELECT table_name FROM duckdb_tables() WHERE NOT internal UNION SELECT view_name FROM "
+          "duckdb_views() "
+          "WHERE NOT internal ORDER BY 1");
+      while (tables.ok()) {
+        const auto more = tables->Next();
+        if (!more.ok() || !*more) break;
+        for (std::size_t row = 0; row < tables->chunk_rows(); ++row) {
+          std::string table = tables->ToText(0, row);
+          if (!table.starts_with("_")) known.push_back(std::move(table));
+        }
+      }
+      error.message = fmt::format("no table \"{}\"", name);
+      const auto near = NearNames(name, known);
+      if (!near.empty()) error.message += fmt::format("\nDid you mean {}?", fmt::join(near, ", "));
+      return;
     }
   }
-  return Fail(std::move(error));
 }
 
 bool Engine::Execute(const std::string& sql, std::size_t offset) {

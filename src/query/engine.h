@@ -69,6 +69,7 @@ class Engine {
   // Tells what a translation mentions; true when it must be made again.
   bool Mention(const Translation& translation, bool& again);
   Translation Translate(const Tokens& body, const Columns& parameters, bool is_top);
+  void Suggest(const Translation& translation, tables::SqlError& error);
   // Runs SQL of ours; a failure lies at `offset` of the user's.
   bool Execute(const std::string& sql, std::size_t offset);
 

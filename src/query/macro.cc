@@ -53,6 +53,49 @@ bool IsUnparenthesize(const Token& name) {
   return name.Is("METASQL_UNPARENTHESIZE_EXPRLIST") || name.Is("METASQL_UNPARENTHESIZE_IDENTLIST");
 }
 
+bool IsIntersect(const Token& name) { return name.Is("_INTERVAL_INTERSECT"); }
+
+// "(a, (SELECT ...), b)" -> the pieces between its commas.
+std::vector<Tokens> ListItems(const Tokens& list) {
+  std::vector<Tokens> items;
+  std::size_t at = 0;
+  if (list.empty() || !list[0].IsSymbol("(") || !ReadArguments(list, at, items)) items.clear();
+  return items;
+}
+
+// _interval_intersect!((tables), (columns)) of intervals.intersect: takes any number of tables and
+// columns, which no body of a macro can express. Gives ts, dur, id_0, id_1 ..., columns.
+std::string IntersectSql(const std::vector<Tokens>& tables, const std::vector<Tokens>& columns) {
+  const auto each = [&](std::string_view what) {
+    std::string list;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      list += (i == 0 ? "i" : ", i") + std::to_string(i) + std::string(what);
+    }
+    return list;
+  };
+  const std::string begin = "max(" + each(".ts") + ")";
+  const std::string end = "min(" + each(".te") + ")";
+  std::string sql = "(SELECT " + begin + " AS ts, " + end + " - " + begin + " AS dur";
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    sql += ", i" + std::to_string(i) + ".id AS id_" + std::to_string(i);
+  }
+  for (const Tokens& column : columns) sql += ", i0." + Join(column) + " AS " + Join(column);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const std::string name = "i" + std::to_string(i);
+    sql += (i == 0 ? " FROM " : " JOIN ") + std::string("(SELECT *, ts + dur AS te FROM ") +
+           Join(tables[i]) + ") AS " + name;
+    for (std::size_t other = 0; other < i; ++other) {
+      const std::string before = "i" + std::to_string(other);
+      sql += other == 0 ? " ON " : " AND ";
+      sql += before + ".ts < " + name + ".te AND " + name + ".ts < " + before + ".te";
+    }
+    for (const Tokens& column : columns) {
+      if (i > 0) sql += " AND i0." + Join(column) + " = " + name + "." + Join(column);
+    }
+  }
+  return sql + ")";
+}
+
 }  // namespace
 
 bool MacroTable::Define(Macro macro, bool replace) {
@@ -103,6 +146,16 @@ std::optional<tables::SqlError> MacroTable::ExpandAll(const Tokens& in, Tokens& 
       const std::size_t begin = out.size();
       out.insert(out.end(), list.begin() + (wrapped ? 1 : 0), list.end() - (wrapped ? 1 : 0));
       if (begin < out.size()) out[begin].space_before = true;
+      continue;
+    }
+    if (IsIntersect(name) && arguments.size() == 2) {
+      const std::vector<Tokens> tables = ListItems(arguments[0]);
+      if (tables.size() < 2)
+        return fail("_interval_intersect! takes a list of two tables or more", name);
+      Tokens made = Tokenize(IntersectSql(tables, ListItems(arguments[1])));
+      for (Token& token : made) token.source = name.source;
+      if (!made.empty()) made.front().space_before = true;
+      out.insert(out.end(), made.begin(), made.end());
       continue;
     }
     const auto found = macros_.find(ToLower(name.text));

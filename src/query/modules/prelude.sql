@@ -38,21 +38,25 @@ SELECT max(0, min($ts1 + $dur1, $ts2 + $dur2) - max($ts1, $ts2));
 -- Slices around and inside a slice, by parent_id.
 CREATE PERFETTO FUNCTION ancestor_slice(slice_id LONG)
 RETURNS TABLE(id LONG, ts LONG, dur LONG, track_id LONG, category STRING, name STRING, depth LONG, parent_id LONG,
-              arg_set_id LONG) AS
+              arg_set_id LONG, thread_ts LONG, thread_dur LONG, thread_instruction_count LONG,
+              thread_instruction_delta LONG) AS
 WITH RECURSIVE up(id) AS (
   SELECT s.parent_id FROM slice AS s WHERE s.id = $slice_id
   UNION ALL
   SELECT s.parent_id FROM slice AS s JOIN up ON s.id = up.id
 )
-SELECT s.id, s.ts, s.dur, s.track_id, s.category, s.name, s.depth, s.parent_id, s.arg_set_id
+SELECT s.id, s.ts, s.dur, s.track_id, s.category, s.name, s.depth, s.parent_id, s.arg_set_id, s.thread_ts,
+       s.thread_dur, s.thread_instruction_count, s.thread_instruction_delta
 FROM slice AS s JOIN up ON s.id = up.id;
 CREATE PERFETTO FUNCTION descendant_slice(slice_id LONG)
 RETURNS TABLE(id LONG, ts LONG, dur LONG, track_id LONG, category STRING, name STRING, depth LONG, parent_id LONG,
-              arg_set_id LONG) AS
+              arg_set_id LONG, thread_ts LONG, thread_dur LONG, thread_instruction_count LONG,
+              thread_instruction_delta LONG) AS
 WITH RECURSIVE down(id) AS (
   SELECT s.id FROM slice AS s WHERE s.parent_id = $slice_id
   UNION ALL
   SELECT s.id FROM slice AS s JOIN down ON s.parent_id = down.id
 )
-SELECT s.id, s.ts, s.dur, s.track_id, s.category, s.name, s.depth, s.parent_id, s.arg_set_id
+SELECT s.id, s.ts, s.dur, s.track_id, s.category, s.name, s.depth, s.parent_id, s.arg_set_id, s.thread_ts,
+       s.thread_dur, s.thread_instruction_count, s.thread_instruction_delta
 FROM slice AS s JOIN down ON s.id = down.id;

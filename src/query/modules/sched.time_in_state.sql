@@ -37,7 +37,7 @@ SELECT s.state, s.io_wait, s.blocked_function, sum(ii.dur)
 FROM _interval_intersect_single!($ts, $dur, (SELECT o.id, o.ts, o.dur FROM thread_state AS o
                                              WHERE o.utid = $utid AND o.dur > 0)) AS ii
 JOIN thread_state AS s ON s.id = ii.id
-GROUP BY 1, 2, 3 ORDER BY 4 DESC;
+GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3;
 
 -- The same by CPU -> state, io_wait, cpu, blocked_function, dur.
 CREATE PERFETTO FUNCTION sched_time_in_state_and_cpu_for_thread_in_interval(ts TIMESTAMP, dur DURATION,
@@ -47,7 +47,7 @@ SELECT s.state, s.io_wait, s.cpu, s.blocked_function, sum(ii.dur)
 FROM _interval_intersect_single!($ts, $dur, (SELECT o.id, o.ts, o.dur FROM thread_state AS o
                                              WHERE o.utid = $utid AND o.dur > 0)) AS ii
 JOIN thread_state AS s ON s.id = ii.id
-GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC;
+GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4;
 
 -- sched_time_in_state_for_cpu_in_interval(cpu, ts, dur) -> end_state, dur: time on a CPU by the state it was left in.
 CREATE PERFETTO FUNCTION sched_time_in_state_for_cpu_in_interval(cpu LONG, ts TIMESTAMP, dur LONG)
@@ -56,4 +56,4 @@ SELECT s.end_state, sum(ii.dur)
 FROM _interval_intersect_single!($ts, $dur, (SELECT o.id, o.ts, o.dur FROM sched AS o
                                              WHERE o.cpu = $cpu AND o.dur != -1)) AS ii
 JOIN sched AS s ON s.id = ii.id
-GROUP BY 1;
+GROUP BY 1 ORDER BY 1;

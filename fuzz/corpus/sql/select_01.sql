@@ -1,0 +1,1 @@
+select name, max(dur) from a;

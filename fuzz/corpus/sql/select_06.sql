@@ -1,0 +1,1 @@
+select name, dur from a order by name, dur;

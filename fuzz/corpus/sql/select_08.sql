@@ -1,0 +1,1 @@
+select min(name), max(name) from a;

@@ -1,0 +1,1 @@
+select id from a where not k = 1 order by id;

@@ -1,0 +1,1 @@
+select k, count(*) from a group by k order by count(*) desc, k;

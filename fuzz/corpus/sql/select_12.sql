@@ -1,0 +1,1 @@
+select cast(dur as text) || 'ns' from a where id = 1;

@@ -1,0 +1,1 @@
+select id, count(*) over () from a order by id limit 2;

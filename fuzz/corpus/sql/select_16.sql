@@ -1,0 +1,1 @@
+select id as "the id", name as 'the name' from a where id = 1;

@@ -1,0 +1,1 @@
+select id from a where f > dur order by id;
