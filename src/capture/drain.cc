@@ -49,7 +49,7 @@ Result<std::unique_ptr<Drain>> Drain::Open(KernelSession& kernel, Options option
   CULPRIT_ASSIGN(drain->stop_, MakeEventFd());
   CULPRIT_ASSIGN(drain->full_, MakeEventFd());
   const auto free = FreeBytes(drain->options_.spool_directory);
-  drain->in_memory_ = free && *free < 2 * kernel.ring_bytes() + kSpareBytes;
+  drain->in_memory_ = free && *free < 3 * kernel.ring_bytes() + kSpareBytes;
   CULPRIT_TRY(drain->OpenSegment());
   return drain;
 }
@@ -153,7 +153,8 @@ void Drain::CountBytes() {
   total_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
-// The trace file will need about as much room again as the pages do, at most.
+// The rings are still to be moved, and the trace file needs as much room again as all the pages, at
+// most.
 bool Drain::RoomLeft() {
   const std::uint64_t segment = spooled_bytes() - closed_bytes_;
   if (options_.max_bytes > 0 && spooled_bytes() >= options_.max_bytes) {
@@ -164,7 +165,7 @@ bool Drain::RoomLeft() {
     if (segment < kernel_.ring_bytes()) return true;
   } else {
     const auto free = FreeBytes(options_.spool_directory);
-    if (!free || *free > segment + kSpareBytes) return true;
+    if (!free || *free > segment + 2 * kernel_.ring_bytes() + kSpareBytes) return true;
   }
   SetFull("the disk of " + options_.spool_directory + " is nearly full");
   return false;

@@ -129,7 +129,9 @@ Result<EncodeSummary> EncodeFtrace(const FtraceSpool& spool, tf::TraceWriter& wr
   CULPRIT_TRY(pipeline.Prepare());
   CULPRIT_TRY(WriteFormats(spool, writer));
   CULPRIT_TRY(WriteStartStats(spool, pipeline.first_page_ns().value_or(0), writer));
-  CULPRIT_TRY(pipeline.Run(options.threads, options.low_priority));
+  const Status ran = pipeline.Run(options.threads, options.low_priority);
+  // A full disk is for the writer to tell; what was encoded until then is still to be summed up.
+  if (!ran.ok() && !writer.write_error()) return ran.error();
   EncodeSummary summary;
   pipeline.Summarise(summary);
   for (const std::string& refused : plan.refused()) {
@@ -137,6 +139,7 @@ Result<EncodeSummary> EncodeFtrace(const FtraceSpool& spool, tf::TraceWriter& wr
     summary.error_samples.push_back(refused);
   }
   summary.symbols_missing = symbols.missing();
+  if (!ran.ok()) return summary;
   CULPRIT_TRY(
       WriteEndStats(spool, Nanoseconds(summary.last), pipeline.statuses(), symbols.size(), writer));
   CULPRIT_TRY(WriteGaps(summary, writer));

@@ -55,8 +55,9 @@ struct EncodeSummary {
   std::string symbols_missing;
 };
 
-// An Error only where nothing useful can come out (no header_page, a failing read of the spool, a
-// failing write); bad pages and unknown events are counted in the summary and skipped.
+// An Error only where nothing useful can come out (no header_page, a failing read of the spool);
+// bad pages and unknown events are counted in the summary and skipped. When the writer fails half
+// way (a full disk), its write_error() says so and the summary is of what was encoded until then.
 Result<EncodeSummary> EncodeFtrace(const FtraceSpool& spool, tracefile::TraceWriter& writer,
                                    const EncodeOptions& options);
 

@@ -84,7 +84,9 @@ void AppendFrame(std::string& out, std::string_view packet) {
 
 struct TraceWriter::State {
   std::string path;
-  std::string temporary;  // empty once renamed or removed, and for a path written directly
+  // Empty once renamed or removed, for a path written directly, and while the file is nameless.
+  std::string temporary;
+  bool is_nameless = false;
   UniqueFd fd;
   Options options;
 
@@ -92,6 +94,39 @@ struct TraceWriter::State {
   std::string buffer;               // whole frames
   std::uint64_t written_bytes = 0;  // whole frames in the file
   std::optional<Error> error;
+
+  Status OpenUnseen() {
+    const auto slash = path.rfind('/');
+    const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+    fd.Reset(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    is_nameless = fd.valid();
+    if (is_nameless) return {};
+    temporary = path + ".XXXXXX";
+    fd.Reset(::mkostemp(temporary.data(), O_CLOEXEC));  // mode 0600
+    if (fd.valid()) return {};
+    const int error_number = errno;
+    temporary.clear();
+    return ErrnoError("create", path, error_number);
+  }
+
+  // Gives a nameless file a temporary name, which rename needs to replace an older file.
+  Status Name() {
+    if (!is_nameless) return {};
+    const std::string self = "/proc/self/fd/" + std::to_string(fd.get());
+    constexpr int kMostTries = 100;  // names that others left
+    for (int i = 0; i < kMostTries; ++i) {
+      const std::string name = path + "." + std::to_string(::getpid()) + "-" + std::to_string(i);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ||
+          // Without /proc; needs CAP_DAC_READ_SEARCH.
+          (errno != EEXIST && ::linkat(fd.get(), "", AT_FDCWD, name.c_str(), AT_EMPTY_PATH) == 0)) {
+        temporary = name;
+        is_nameless = false;
+        return {};
+      }
+      if (errno != EEXIST) break;
+    }
+    return ErrnoError("name", path, errno);
+  }
 
   // Writes whole frames; after a short write cuts the file back to a packet's end.
   Status Write(std::string_view frames) {
@@ -158,19 +193,13 @@ Result<TraceWriter> TraceWriter::Create(const std::string& path, Options options
       return TraceWriter(std::move(state));
     }
   }
-  state->temporary = path + ".XXXXXX";
-  const int fd = ::mkostemp(state->temporary.data(), O_CLOEXEC);  // mode 0600
-  if (fd < 0) {
-    state->temporary.clear();
-    return ErrnoError("create", path, errno);
-  }
-  state->fd.Reset(fd);
+  CULPRIT_TRY(state->OpenUnseen());
   const auto uid = EnvironmentId("SUDO_UID");
   const auto gid = EnvironmentId("SUDO_GID");
   if (options.chown_to_sudo_user && uid && ::geteuid() == 0 &&
-      ::fchown(fd, *uid, gid.value_or(*uid)) != 0) {
+      ::fchown(state->fd.get(), *uid, gid.value_or(*uid)) != 0) {
     const Error failed = ErrnoError("chown", path, errno);
-    ::unlink(state->temporary.c_str());
+    if (!state->temporary.empty()) ::unlink(state->temporary.c_str());
     state->temporary.clear();
     return failed;
   }
@@ -199,9 +228,11 @@ Result<std::uint64_t> TraceWriter::Commit() {
   const std::lock_guard lock(state_->mutex);
   // A full disk is no reason to lose what fitted; write_error() keeps the Error.
   static_cast<void>(state_->FlushBuffer());
-  if (state_->options.sync && !state_->temporary.empty() && ::fdatasync(state_->fd.get()) != 0) {
+  const bool is_file = state_->is_nameless || !state_->temporary.empty();
+  if (state_->options.sync && is_file && ::fdatasync(state_->fd.get()) != 0) {
     return ErrnoError("fdatasync", state_->path, errno);
   }
+  CULPRIT_TRY(state_->Name());
   // A network file system may report its full disk only here.
   if (::close(state_->fd.Release()) != 0 && errno != EINTR) {
     return ErrnoError("close", state_->path, errno);

@@ -49,8 +49,9 @@ class TraceWriter {
     std::uint64_t max_bytes = 0;
   };
 
-  // Opens a file of mode 0600 under a temporary name beside `path`; nothing appears at `path`
-  // before Commit. A path that exists and is no regular file (a pipe, /dev/null) is written
+  // Opens a file of mode 0600 in the folder of `path`, without a name where the file system can do
+  // that (then a killed program leaves nothing), else under a temporary one; nothing appears at
+  // `path` before Commit. A path that exists and is no regular file (a pipe, /dev/null) is written
   // directly.
   static Result<TraceWriter> Create(const std::string& path, Options options);
   static Result<TraceWriter> Create(const std::string& path) { return Create(path, Options{}); }

@@ -132,6 +132,19 @@ TEST_F(Record, SignalEndsItAndTheFileIsWritten) {
   EXPECT_EQ(folder_.Names(), std::vector<std::string>{"t.pftrace"});
 }
 
+TEST_F(Record, SecondSignalGivesTheFileUpAndLeavesNothing) {
+  const SyscallLoad load, more_load;
+  Child child =
+      StartCulprit({"record", "-o", Path("t.pftrace"), "--ring", "--buffer", "128M", "syscalls"});
+  ASSERT_TRUE(child.WaitForInstance());
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // enough to be busy with after the stop
+  child.Signal(SIGINT);
+  ASSERT_TRUE(Eventually([&] { return !child.HasInstance(); }));  // it is writing by now
+  child.Signal(SIGINT);
+  EXPECT_EQ(child.Wait(), 130);
+  EXPECT_THAT(folder_.Names(), IsEmpty());
+}
+
 TEST_F(Record, KillLeavesTheKernelClean) {
   Child child = StartCulprit({"record", "-o", Path("t.pftrace"), "sched", "disk"});
   ASSERT_TRUE(child.WaitForInstance());
