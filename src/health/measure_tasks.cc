@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
 #include "base/text.h"
 #include "health/measures.h"
 #include "health/stack_class.h"
+#include "health/taskstats.h"
 
 namespace culprit::health {
 namespace {
@@ -238,6 +240,44 @@ void MeasureDescriptors(const Context& context, Readings& out) {
   }
 }
 
+namespace {
+
+void DelaysOfProcesses(const Context& context, Readings& out) {
+  if (!context.node.live)
+    return static_cast<void>(out.NotApplicable("a captured tree has no netlink to ask"));
+  if (!context.NeedTwo(out)) return;
+  if (const Text* why = context.after.texts.Find("@delays"); why != nullptr) {
+    out.Unknown(why->text, why->error_number == EPERM || why->error_number == EACCES);
+    return;
+  }
+  context.after.texts.Under("@delays/", [&](auto path, auto text) {
+    const std::string_view before_text = context.before.texts.Get(path);
+    const auto pid = ParseInteger<std::int32_t>(path.substr(8));
+    if (before_text.empty() || !pid) return;
+    const TaskDelays before = ParseDelays(before_text), after = ParseDelays(text);
+    const auto share = [&](std::uint64_t old, std::uint64_t now) {
+      return 100 * Delta(old, now).value_or(0) / 1e9 / context.seconds;
+    };
+    const double reclaim = share(before.reclaim_ns, after.reclaim_ns);
+    const double thrashing = share(before.thrashing_ns, after.thrashing_ns);
+    const double cpu = share(before.cpu_ns, after.cpu_ns),
+                 block_io = share(before.block_io_ns, after.block_io_ns);
+    if (reclaim + thrashing + cpu + block_io <= 0) return;
+    Reading& reading =
+        out.Value(fmt::format("{} (pid {})", NameOf(context.after.tasks, *pid), *pid),
+                  std::max(reclaim, thrashing));
+    reading.evidence.push_back(
+        fmt::format("of the time, summed over its threads: {:.1f} % freeing memory, {:.1f} % "
+                    "thrashing, {:.1f} % "
+                    "waiting for a CPU, {:.1f} % for block IO",
+                    reclaim, thrashing, cpu, block_io));
+  });
+  if (out.rows().empty())
+    out.Value("", 0).summary = "no process waited for anything that is accounted";
+}
+
+}  // namespace
+
 void MeasureDelays(const Context& context, Readings& out) {
   const auto on = kernel::ParseSingle(context.after.texts.Get("/proc/sys/kernel/task_delayacct"));
   if (!on) {
@@ -247,7 +287,7 @@ void MeasureDelays(const Context& context, Readings& out) {
         "delay accounting is off (kernel.task_delayacct=0, the default); turn it on while "
         "diagnosing");
   } else {
-    out.Unknown("delay accounting is on; reading it through taskstats is not built yet");
+    DelaysOfProcesses(context, out);
   }
 }
 

@@ -41,6 +41,7 @@ ReadPlan PlanReads(std::span<const Rule* const> rules) {
       plan.nvml = plan.nvml || word == "@nvml";
       plan.ethtool = plan.ethtool || word == "@ethtool";
       plan.nvme = plan.nvme || word == "@nvme";
+      plan.delays = plan.delays || word == "@delays";
       plan.clock = plan.clock || word == "@clock";
     }
   }

@@ -12,6 +12,7 @@
 #include "health/device_probes.h"
 #include "health/mounts.h"
 #include "health/nvml.h"
+#include "health/taskstats.h"
 #include "kernel/proc_task.h"
 
 namespace culprit::health {
@@ -159,6 +160,9 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   };
   const auto nothing = [](const std::string&) {};
   ReadPatterns(root_, plan_.proc_files, nothing, keep);
+  const auto delays_on = kernel::ParseSingle(moment.texts.Get("/proc/sys/kernel/task_delayacct"));
+  if (live() && plan_.delays && delays_on.value_or(0) != 0)
+    Launch("taskstats", "culprit-delays", ProbeDelays, beside);
   if (!live()) ReadPatterns(root_, plan_.sys_files, nothing, keep);
   if (plan_.tasks) {
     moment.tasks = ScanTasks(root_);

@@ -450,6 +450,34 @@ class Cgroups(Spawned):
             os.rmdir(group)
 
 
+class Delays(Spawned):
+    PATH = "/proc/sys/kernel/task_delayacct"
+
+    @needs_root
+    def test_delays_are_read_when_they_are_on_and_not_zero_when_off(self):
+        if not os.access(self.PATH, os.W_OK):
+            self.skipTest("no kernel.task_delayacct that can be written")
+        with open(self.PATH, encoding="ascii") as file:
+            before = file.read()
+        try:
+            with open(self.PATH, "w", encoding="ascii") as file:
+                file.write("0")
+            off = findings(check("--only", "tasks.delays", "--sample", "100ms"), "tasks.delays")[0]
+            self.assertEqual((off["status"], off["value"]), ("N/A", None))
+            with open(self.PATH, "w", encoding="ascii") as file:
+                file.write("1")
+            # Two spinners on one CPU: each waits half of the time for it.
+            for _ in range(2):
+                self.python("import os\nos.sched_setaffinity(0, {0})\nwhile True: pass")
+            time.sleep(0.3)
+            on = findings(check("--only", "tasks.delays"), "tasks.delays")[0]
+            self.assertIn(on["status"], ("OK", "WARN"))
+            self.assertIn("waiting for a CPU", str(on["evidence"]))
+        finally:
+            with open(self.PATH, "w", encoding="ascii") as file:
+                file.write(before)
+
+
 class Clean(unittest.TestCase):
     def test_repeated_runs_leave_nothing_behind(self):
         for _ in range(3):
