@@ -3,7 +3,7 @@
 
 usage: run.py [--quick] BUILD_DIR [SECTION...]
 
-Sections: record, overhead, encode, load, query, check, micro. Without any, all of them run. Needs root and tracefs
+Sections: record, overhead, encode, load, query, check. Without any, all of them run. Needs root and tracefs
 for record and overhead. What each number means and what bounds it: docs/performance.md.
 """
 import argparse
@@ -270,15 +270,8 @@ def bench_check(bench, table):
     table.add("check: memory", f"{int(out) / 1024:.0f} MiB at most", "< 30 MiB", int(out) < 30 * 1024)
 
 
-def bench_micro(bench, table):
-    """The Google Benchmarks of the stages."""
-    for program in sorted((bench.build / "bench").glob("*_bench")):
-        print(f"  {program.name}")
-        subprocess.run([program, "--benchmark_min_time=0.5"], check=True)
-
-
 SECTIONS = {"record": bench_record, "overhead": bench_overhead, "encode": bench_encode, "load": bench_load,
-            "query": bench_query, "check": bench_check, "micro": bench_micro}
+            "query": bench_query, "check": bench_check}
 
 
 def main():
