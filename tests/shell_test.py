@@ -101,10 +101,10 @@ def main():
         shell.type("\x03")
         shell.wait_for("^C")
         shell.wait_for(prompt)
-        # ^C cancels a query that would take for ever, and not the shell; progress shows before.
+        # ^C cancels a query that would take for ever, and not the shell; a bar shows before.
         shell.type("SELECT count(*) FROM range(1000000000) a, range(1000000000) b "
                    "WHERE a.range * b.range % 7 = 3;\n")
-        shell.wait_for("query ")
+        shell.wait_for(" %")
         shell.type("\x03")
         shell.wait_for("cancelled")
         shell.wait_for(prompt)

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "base/signal_watch.h"
@@ -28,6 +29,7 @@ class Cancellable {
   std::function<bool(const load::LoadProgress&)> OnLoadProgress();
   // From now on (until nullptr) ^C interrupts this session, and its progress is shown.
   void Watch(query::Session* session) { state_->session = session; }
+  bool shows_progress() const { return state_->progress.visible(); }
   // Output has begun: a line of progress would go into it.
   void HideProgress();
 

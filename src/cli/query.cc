@@ -13,6 +13,7 @@
 #include "query/format.h"
 #include "query/parquet.h"
 #include "query/shell.h"
+#include "tables/database.h"
 
 namespace culprit::cli {
 namespace {
@@ -144,6 +145,7 @@ Status RunJob(const QueryJob& job, Cancellable& cancellable) {
   query::SessionOptions options;
   options.on_load_progress = cancellable.OnLoadProgress();
   CULPRIT_ASSIGN(auto session, query::Session::Open(job.trace, std::move(options)));
+  if (cancellable.shows_progress()) CULPRIT_TRY(session.connection().EnableProgress());
   cancellable.Watch(&session);
   const auto watched = std::unique_ptr<Cancellable, void (*)(Cancellable*)>(
       &cancellable, [](Cancellable* c) { c->Watch(nullptr); });

@@ -1,5 +1,6 @@
 // ExportFtraceText: events and their fields come as two results in the same order and are merged.
 #include <fmt/format.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
@@ -104,8 +105,9 @@ void AppendField(const Field& field, std::string_view how, std::string_view end_
   } else if (how == "x") {
     fmt::format_to(to, "{:x}", static_cast<std::uint64_t>(field.integer));
   } else if (how == "dev") {
-    // MAJOR() and MINOR() of the kernel's own dev_t: 12 and 20 bits.
-    fmt::format_to(to, "{},{}", field.integer >> 20, field.integer & 0xFFFFF);
+    // Traces number devices as stat(2) does.
+    const auto dev = static_cast<dev_t>(field.integer);
+    fmt::format_to(to, "{},{}", major(dev), minor(dev));
   } else if (how == "state") {
     out += StateText(end_state, field.integer);
   } else if (how == "vec") {

@@ -287,6 +287,7 @@ Status RunShell(Session& session, SignalWatch& signals, const ShellOptions& opti
   fmt::print("{}\n.help for help, .quit to leave; statements end with a semicolon.\n",
              SafeForTerminal(options.title));
   std::fflush(stdout);
+  CULPRIT_TRY(session.connection().EnableProgress());
   Shell shell(session, signals, options);
   return shell.Run();
 }

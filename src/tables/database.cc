@@ -181,6 +181,10 @@ std::optional<double> Connection::ProgressPct() const {
   return progress.percentage;
 }
 
+Status Connection::EnableProgress() {
+  return Execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
+}
+
 Status Connection::Execute(std::string_view script) {
   const std::string text(script);
   duckdb_result result{};

@@ -111,8 +111,10 @@ class Connection {
 
   // Makes the query under way fail soon, with SqlError::type "Interrupt".
   void Interrupt() const;
-  // Percent of the query under way, or nothing when DuckDB cannot tell.
+  // Percent of the query under way, or nothing when DuckDB cannot tell. Only after EnableProgress,
+  // which makes queries a little slower.
   std::optional<double> ProgressPct() const;
+  Status EnableProgress();
 
   const SqlError& last_error() const;
 

@@ -210,6 +210,27 @@ TEST(Database, InterruptEndsTheQueryAndNotTheConnection) {
   EXPECT_EQ(connection.QueryInteger("SELECT 42").value(), 42);
 }
 
+TEST(Database, ProgressOfALongQueryIsKnown) {
+  auto connection = Connect();
+  ASSERT_TRUE(connection.EnableProgress().ok());
+  ASSERT_TRUE(connection.Execute("CREATE TABLE t AS SELECT range AS i FROM range(3000000)").ok());
+  std::atomic<bool> done = false, seen = false;
+  std::thread other([&] {
+    while (!done) {
+      if (connection.ProgressPct()) {
+        seen = true;
+        connection.Interrupt();
+      }
+      std::this_thread::yield();
+    }
+  });
+  // Long enough to be seen on any machine; cut short once it was.
+  static_cast<void>(connection.Query("SELECT count(*) FROM t a, t b WHERE (a.i * b.i) % 7 = 3"));
+  done = true;
+  other.join();
+  EXPECT_TRUE(seen);
+}
+
 TEST(Database, NothingIsFetchedFromTheNetwork) {
   auto connection = Connect();
   EXPECT_FALSE(connection.Query("SELECT * FROM 'https://localhost:1/x.parquet'").ok());
