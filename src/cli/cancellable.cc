@@ -19,10 +19,13 @@ void Cancellable::Run(const std::function<void()>& work) {
         if (auto* session = state.session.load(); session != nullptr) session->Interrupt();
       },
       [&state](DurationNs elapsed) {
+        auto* session = state.session.load();
+        // Again: one that comes before a statement has begun is lost on it.
+        if (state.cancelled && session != nullptr) session->Interrupt();
         if (state.hidden) return;
         if (const double pct = state.loaded_pct; pct >= 0) {
           state.progress.Show("loading", pct, elapsed);
-        } else if (auto* session = state.session.load(); session != nullptr) {
+        } else if (session != nullptr) {
           state.progress.Show("query", session->ProgressPct(), elapsed);
         }
       });

@@ -215,6 +215,8 @@ class Shell {
           session_.Interrupt();
         },
         [&](DurationNs elapsed) {
+          // Again: one that comes before a statement has begun is lost on it.
+          if (cancelled) session_.Interrupt();
           if (!printing) progress.Show("query", session_.ProgressPct(), elapsed);
         });
     progress.Clear();
