@@ -104,6 +104,7 @@ class Recording {
   std::int64_t segment_begin_unix_ns_ = 0;
   bool shows_progress_ = false;
   bool done_ = false;
+  bool ended_early_ = false;  // for want of room
   int end_signal_ = 0;
   std::string ended_by_;
   std::atomic<bool> rotation_failed_ = false;
@@ -287,6 +288,8 @@ void Recording::Loop() {
       } else {
         done_ = true;
         ended_by_ = reason;
+        const std::uint64_t limit = plan_.config.max_file_bytes;
+        ended_early_ = limit == 0 || session_->State().spooled_bytes < limit;
       }
     }
     const std::int64_t now = NowBoottime().value;
@@ -360,6 +363,9 @@ int Recording::FinishFile() {
     status = FailLate({"the trace is cut short, " + FormatBytes(summary.file.bytes) +
                            " of it are in the file: " + summary.file.cut->what,
                        summary.file.cut->remedy});
+  } else if (ended_early_) {
+    status = FailLate({"the recording ended early: " + ended_by_,
+                       "free some room, choose another place with -o, or keep less with --ring"});
   } else if (registry_) {
     registry_->Remove(entry_.recorder.pid);
   }
