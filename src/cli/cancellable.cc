@@ -16,10 +16,12 @@ void Cancellable::Run(const std::function<void()>& work) {
       work,
       [&state] {
         state.cancelled = true;
-        if (auto* session = state.session.load(); session != nullptr) session->Interrupt();
+        const std::lock_guard lock(state.session_mutex);
+        if (state.session != nullptr) state.session->Interrupt();
       },
       [&state](DurationNs elapsed) {
-        auto* session = state.session.load();
+        const std::lock_guard lock(state.session_mutex);
+        query::Session* session = state.session;
         // Again: one that comes before a statement has begun is lost on it.
         if (state.cancelled && session != nullptr) session->Interrupt();
         if (state.hidden) return;
@@ -30,6 +32,11 @@ void Cancellable::Run(const std::function<void()>& work) {
         }
       });
   HideProgress();
+}
+
+void Cancellable::Watch(query::Session* session) {
+  const std::lock_guard lock(state_->session_mutex);
+  state_->session = session;
 }
 
 std::function<bool(const load::LoadProgress&)> Cancellable::OnLoadProgress() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "base/result.h"
 #include "base/signal_watch.h"
@@ -28,7 +29,7 @@ class Cancellable {
   // For load::LoadOptions and query::SessionOptions.
   std::function<bool(const load::LoadProgress&)> OnLoadProgress();
   // From now on (until nullptr) ^C interrupts this session, and its progress is shown.
-  void Watch(query::Session* session) { state_->session = session; }
+  void Watch(query::Session* session);
   bool shows_progress() const { return state_->progress.visible(); }
   // Output has begun: a line of progress would go into it.
   void HideProgress();
@@ -40,7 +41,8 @@ class Cancellable {
   struct State {
     std::atomic<bool> cancelled = false;
     std::atomic<bool> hidden = false;
-    std::atomic<query::Session*> session = nullptr;
+    std::mutex session_mutex;  // held while the session is spoken to: it may be gone afterwards
+    query::Session* session = nullptr;
     std::atomic<double> loaded_pct = -1;  // -1: not loading
     query::ProgressLine progress;
   };
