@@ -298,6 +298,7 @@ std::vector<std::string> NearEvents(std::string_view pattern,
   auto near = NearNames(pattern, kernel_events);
   if (near.empty() || bare) {
     std::vector<std::string> names;
+    names.reserve(kernel_events.size());
     for (const std::string& event : kernel_events) names.emplace_back(BareName(event));
     const auto near_names = NearNames(BareName(pattern), names);
     near.clear();
@@ -321,6 +322,7 @@ std::string DidYouMean(std::span<const std::string> near) {
 
 Error UnknownWord(const std::string& word, std::span<const std::string> kernel_events) {
   std::vector<std::string> names;
+  names.reserve(kCategories.size());
   for (const Category& category : kCategories) names.emplace_back(category.name);
   auto near = NearNames(word, names);
   if (near.empty()) near = NearEvents(word, kernel_events);
