@@ -75,6 +75,14 @@ class TableSink final : public BlockSink<Row> {
     blocks_.push_back(std::move(block));
     if (blocks_.size() == kSegmentBlocks) Submit();
   }
+  std::unique_ptr<Block> NewBlock() override {
+    const std::lock_guard lock(spare_->mutex);
+    if (spare_->blocks.empty()) return BlockSink<Row>::NewBlock();
+    auto block = std::move(spare_->blocks.back());
+    spare_->blocks.pop_back();
+    block->count = 0;
+    return block;
+  }
   // The last segment; to be called once the stream is finished.
   void Finish() {
     if (!blocks_.empty()) Submit();
@@ -84,18 +92,26 @@ class TableSink final : public BlockSink<Row> {
   void Submit() {
     auto blocks = std::make_shared<std::vector<std::unique_ptr<Block>>>(std::move(blocks_));
     blocks_.clear();
-    pool_.Submit(table_, [blocks, convert = convert_](tables::Appender& appender) -> Status {
-      for (std::unique_ptr<Block>& block : *blocks) {
-        CULPRIT_TRY(convert(*block, appender));
-        block.reset();
-      }
-      return {};
-    });
+    pool_.Submit(
+        table_, [blocks, convert = convert_, spare = spare_](tables::Appender& appender) -> Status {
+          for (std::unique_ptr<Block>& block : *blocks) {
+            CULPRIT_TRY(convert(*block, appender));
+            const std::lock_guard lock(spare->mutex);
+            spare->blocks.push_back(std::move(block));
+          }
+          return {};
+        });
   }
+
+  struct Spare {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Block>> blocks;
+  };
 
   AppendPool& pool_;
   std::string table_;
   Convert convert_;
+  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 

@@ -33,7 +33,10 @@ BlockTracker::Requests::iterator BlockTracker::Add(const BlockEvent& event) {
                   .merges = 0,
                   .requeues = 0});
   if (event.sectors > 0) start_by_end_[{event.dev, event.sector + event.sectors}] = event.sector;
-  return requests_.insert({{event.dev, event.sector}, {row, event.sectors}});
+  Request request;
+  request.row = row;
+  request.sectors = event.sectors;
+  return requests_.insert({{event.dev, event.sector}, request});
 }
 
 BlockTracker::Requests::iterator BlockTracker::Move(Requests::iterator request,
@@ -46,8 +49,9 @@ BlockTracker::Requests::iterator BlockTracker::Move(Requests::iterator request,
   return requests_.insert({{dev, sector}, moved});
 }
 
-void BlockTracker::Start(const BlockEvent& event) {
+void BlockTracker::Start(const BlockEvent& event, RowId slice) {
   const auto request = Add(event);
+  request->second.slice = slice;
   request->second.is_provisional = true;
   if (BlockIoRow* row = rows_.Find(request->second.row); row != nullptr) row->issue_ts = event.ts;
 }
@@ -89,7 +93,8 @@ void BlockTracker::Requeue(const BlockEvent& event) {
   ++row->requeues;
 }
 
-void BlockTracker::Finish(Requests::iterator request, const BlockEvent& event) {
+RowId BlockTracker::Finish(Requests::iterator request, const BlockEvent& event) {
+  const RowId slice = request->second.slice;
   if (BlockIoRow* row = rows_.Find(request->second.row); row != nullptr) {
     row->complete_ts = event.ts;
     row->error = event.error;
@@ -99,31 +104,30 @@ void BlockTracker::Finish(Requests::iterator request, const BlockEvent& event) {
     start_by_end_.erase({request->first.dev, request->first.sector + request->second.sectors});
   }
   requests_.erase(request);
+  return slice;
 }
 
-void BlockTracker::Complete(const BlockEvent& event) {
+RowId BlockTracker::Complete(const BlockEvent& event) {
   has_completions_ = true;
   auto request = Find(event, true);
   if (request == requests_.end()) request = Find(event, false);  // its issue was not seen
   if (request == requests_.end()) {
     stats_.Add("block_completions_unmatched");
-    return;
+    return kNone;
   }
   if (event.sectors > 0 && event.sectors < request->second.sectors && event.error == 0) {
     Move(request, event.sector + event.sectors, request->second.sectors - event.sectors);
-    return;
+    return kNone;
   }
-  Finish(request, event);
+  return Finish(request, event);
 }
 
-void BlockTracker::Done(const BlockEvent& event) {
+RowId BlockTracker::Done(const BlockEvent& event) {
   auto request = Find(event, true);
   if (request == requests_.end()) request = Find(event, false);
-  if (request != requests_.end()) {
-    Finish(request, event);
-  } else if (!has_completions_) {
-    stats_.Add("block_completions_unmatched");
-  }
+  if (request != requests_.end()) return Finish(request, event);
+  if (!has_completions_) stats_.Add("block_completions_unmatched");
+  return kNone;
 }
 
 void BlockTracker::BackMerge(const BlockEvent& bio) {

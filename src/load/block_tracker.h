@@ -34,12 +34,14 @@ class BlockTracker {
  public:
   BlockTracker(RowStream<BlockIoRow>& rows, TraceStats& stats) : rows_(rows), stats_(stats) {}
 
-  void Start(const BlockEvent& event);  // block_io_start: accounting of the request begins
+  // block_io_start: accounting of the request begins; `slice` shows it.
+  void Start(const BlockEvent& event, RowId slice = kNone);
   void Insert(const BlockEvent& event);
   void Issue(const BlockEvent& event);
   void Requeue(const BlockEvent& event);
-  void Complete(const BlockEvent& event);
-  void Done(const BlockEvent& event);  // block_io_done: accounting ends
+  // Complete and Done return the slice that Start was given, kNone without one.
+  RowId Complete(const BlockEvent& event);
+  RowId Done(const BlockEvent& event);  // block_io_done: accounting ends
   // A bio joined the request that ends (back) or begins (front) where the bio begins or ends.
   void BackMerge(const BlockEvent& bio);
   void FrontMerge(const BlockEvent& bio);
@@ -57,8 +59,9 @@ class BlockTracker {
     }
   };
   struct Request {
-    RowId row;
-    std::uint32_t sectors;  // not yet completed
+    RowId row = kNone;
+    std::uint32_t sectors = 0;  // not yet completed
+    RowId slice = kNone;
     bool is_at_device = false;
     bool is_provisional = false;  // waiting, and issue_ts is only that of io_start
   };
@@ -68,7 +71,7 @@ class BlockTracker {
   Requests::iterator Find(const BlockEvent& event, bool is_at_device);
   Requests::iterator Add(const BlockEvent& event);
   Requests::iterator Move(Requests::iterator request, std::uint64_t sector, std::uint32_t sectors);
-  void Finish(Requests::iterator request, const BlockEvent& event);
+  RowId Finish(Requests::iterator request, const BlockEvent& event);
 
   RowStream<BlockIoRow>& rows_;
   TraceStats& stats_;

@@ -41,7 +41,9 @@ enum EventField : std::uint32_t {
   kSchedProcessExec = 237,
   kSchedProcessFork = 239,
   kSchedProcessFree = 240,
+  kMarkVictim = 334,
   kSchedMigrateTask = 491,
+  kKprobeEvent = 542,
   kBlockIoStart = 546,
   kBlockIoDone = 547,
 };
@@ -283,6 +285,24 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
     case kDirectReclaimEnd:
       ThreadSlice(context, false, kNoString, kNoString);
       return;
+    case kMarkVictim: {
+      const Utid victim = threads_.GetThread(fields.i32(1));
+      slices_.Instant(context.ts, markers_.ThreadTrack(victim), kNoString,
+                      strings_.Intern("mem.oom_kill"));
+      return;
+    }
+    case kKprobeEvent: {
+      constexpr std::uint32_t kBegin = 1;
+      constexpr std::uint32_t kEnd = 2;
+      const StringId name = strings_.Intern(fields.text(1));
+      if (fields.u32(2) == kBegin || fields.u32(2) == kEnd) {
+        ThreadSlice(context, fields.u32(2) == kBegin, kNoString, name);
+      } else {
+        slices_.Instant(context.ts, markers_.ThreadTrack(threads_.GetThread(context.tid)),
+                        kNoString, name);
+      }
+      return;
+    }
     case kWorkqueueExecuteStart: {
       StringId name = KernelSymbol(context, fields.u64(2));
       if (name == kNoString) name = strings_.Intern(std::to_string(fields.u64(2)));
@@ -383,7 +403,7 @@ void Importer::Block(const EventContext& context, std::uint32_t field, const Eve
       return;
     case kBlockRqComplete:
       event.error = fields.Has(7) ? fields.i32(7) : fields.i32(4);
-      blocks_.Complete(event);
+      slices_.EndFree(event.ts, blocks_.Complete(event));
       return;
     case kBlockRqRequeue:
       blocks_.Requeue(event);
@@ -397,10 +417,14 @@ void Importer::Block(const EventContext& context, std::uint32_t field, const Eve
     case kBlockIoStart:
       event.bytes = fields.u32(4);
       event.op = strings_.Intern(fields.text(6));
-      blocks_.Start(event);
+      blocks_.Start(event, slices_.BeginFree(event.ts,
+                                             tracks_.Get(TrackScope::kGlobal,
+                                                         static_cast<std::uint32_t>(event.dev),
+                                                         strings_.Intern("block_io"), kNoString),
+                                             kNoString, strings_.Intern("block_io")));
       return;
     case kBlockIoDone:
-      blocks_.Done(event);
+      slices_.EndFree(event.ts, blocks_.Done(event));
       return;
     default:
       return;

@@ -49,6 +49,22 @@ LoadSummary Summarise(const tracefile::TraceFile& file, const TraceIndex& index,
   return summary;
 }
 
+// DuckDB checkpoints at a commit once enough was written, also a database in memory, where that means
+// compressing all tables anew: not while they are being filled.
+class NoCheckpoints {
+ public:
+  static Result<NoCheckpoints> Start(const tables::Database& database) {
+    CULPRIT_ASSIGN(auto connection, database.Connect());
+    CULPRIT_TRY(connection.Execute("SET GLOBAL checkpoint_threshold = '1TB'"));
+    return NoCheckpoints(std::move(connection));
+  }
+  Status End() { return connection_.Execute("RESET GLOBAL checkpoint_threshold"); }
+
+ private:
+  explicit NoCheckpoints(tables::Connection connection) : connection_(std::move(connection)) {}
+  tables::Connection connection_;
+};
+
 // What every load has: the state machines, where their rows go, and the finish.
 class Loading {
  public:
@@ -185,10 +201,12 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
 Result<LoadSummary> LoadTrace(const std::string& path, tables::Database& database,
                               const LoadOptions& options) {
   CULPRIT_ASSIGN(const auto file, tracefile::TraceFile::Open(path));
-  if (file.format() == tracefile::TraceFormat::kFtraceText) {
-    return LoadText(file, database, options);
-  }
-  return LoadPerfetto(file, database, options);
+  CULPRIT_ASSIGN(auto no_checkpoints, NoCheckpoints::Start(database));
+  auto summary = file.format() == tracefile::TraceFormat::kFtraceText
+                     ? LoadText(file, database, options)
+                     : LoadPerfetto(file, database, options);
+  CULPRIT_TRY(no_checkpoints.End());
+  return summary;
 }
 
 }  // namespace culprit::load

@@ -50,7 +50,6 @@ void PerfettoPass::TakeEvent(std::uint32_t cpu, const Event& event) {
   }
   if (!gaps_.empty()) TakeGaps(cpu, event.ts);
   ++events_;
-  importer_.Widen(event.ts);
   EventContext context{.ts = event.ts,
                        .cpu = cpu,
                        .tid = event.tid,
@@ -61,6 +60,8 @@ void PerfettoPass::TakeEvent(std::uint32_t cpu, const Event& event) {
     case EventKind::kSwitch: {
       ++sched_events_;
       importer_.CompactSwitch(cpu, event.ts, event.prev_state, event.tid, event.comm, event.prio);
+      if (importer_.sched().previous_utid() == kNone) return;  // the first one makes no row
+      importer_.Widen(event.ts);
       if (raw_ == nullptr) return;
       const Utid prev = importer_.sched().previous_utid();
       const StringId comm = prev == kNone ? kNoString : importer_.threads().thread(prev).name;
@@ -79,10 +80,12 @@ void PerfettoPass::TakeEvent(std::uint32_t cpu, const Event& event) {
                                    .target_cpu = event.target_cpu,
                                    .irq_context = Importer::IrqOfFlags(event.common_flags)});
       context.has_common_flags = true;
+      if (waker != kNone) importer_.Widen(event.ts);
       if (raw_ != nullptr) raw_->CompactWaking(context, waker, event);
       return;
     }
     case EventKind::kTyped:
+      importer_.Widen(event.ts);
       context.interned = &index_.interned[event.interned];
       TakeTyped(context, event);
       return;

@@ -33,6 +33,12 @@ class BlockSink {
  public:
   virtual ~BlockSink() = default;
   virtual void Take(std::unique_ptr<RowBlock<Row>> block) = 0;
+  // An empty block, used before where that is possible: fresh memory costs a page fault a page.
+  virtual std::unique_ptr<RowBlock<Row>> NewBlock() {
+    auto block = std::make_unique_for_overwrite<RowBlock<Row>>();
+    block->count = 0;
+    return block;
+  }
 };
 
 template <class Row>
@@ -117,8 +123,7 @@ class RowStream {
     if (window_.empty() || window_.back().block->count == kBlockRows) {
       Drain();
       window_.emplace_back();
-      window_.back().block = std::make_unique_for_overwrite<RowBlock<Row>>();
-      window_.back().block->count = 0;
+      window_.back().block = sink_->NewBlock();
     }
     RowBlock<Row>& block = *window_.back().block;
     block.rows[block.count++] = row;
@@ -155,10 +160,7 @@ class RowStream {
   }
 
   void PushLate(const Row& row) {
-    if (late_block_ == nullptr) {
-      late_block_ = std::make_unique_for_overwrite<RowBlock<Row>>();
-      late_block_->count = 0;
-    }
+    if (late_block_ == nullptr) late_block_ = sink_->NewBlock();
     late_block_->rows[late_block_->count++] = row;
     if (late_block_->count == kBlockRows) sink_->Take(std::move(late_block_));
   }

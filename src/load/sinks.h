@@ -21,6 +21,7 @@ class SchedSink final : public BlockSink<SchedRow> {
   SchedSink(AppendPool& pool, const ThreadTracker* const* threads);
 
   void Take(std::unique_ptr<RowBlock<SchedRow>> block) override;
+  std::unique_ptr<RowBlock<SchedRow>> NewBlock() override { return out_.NewBlock(); }
   void Finish() { out_.Finish(); }
   // Threads of which a row left without the process that is known by now.
   std::vector<std::int64_t> StaleThreads() const;

@@ -66,17 +66,22 @@ RowId SliceTracker::Instant(std::int64_t ts, TrackId track, StringId category, S
   return Push(stack, ts, 0, track, category, name, kNone);
 }
 
-RowId SliceTracker::Whole(std::int64_t ts, std::int64_t dur, TrackId track, StringId category,
-                          StringId name) {
-  return slices_.Append({.id = 0,
-                         .track_id = track,
-                         .ts = ts,
-                         .dur = dur,
-                         .category = category,
-                         .name = name,
-                         .parent_id = kNone,
-                         .arg_set_id = kNone,
-                         .depth = 0});
+RowId SliceTracker::BeginFree(std::int64_t ts, TrackId track, StringId category, StringId name) {
+  return slices_.Open({.id = 0,
+                       .track_id = track,
+                       .ts = ts,
+                       .dur = kOpenDur,
+                       .category = category,
+                       .name = name,
+                       .parent_id = kNone,
+                       .arg_set_id = kNone,
+                       .depth = 0});
+}
+
+void SliceTracker::EndFree(std::int64_t ts, RowId slice) {
+  if (slice == kNone) return;
+  if (SliceRow* row = slices_.Find(slice); row != nullptr) row->dur = ts - row->ts;
+  slices_.Close(slice);
 }
 
 std::size_t SliceTracker::Cut(TrackId track) {

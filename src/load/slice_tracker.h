@@ -21,8 +21,9 @@ class SliceTracker {
   // Ends the newest open slice of that category (kNoString: any). False: there is none.
   bool End(std::int64_t ts, TrackId track, StringId category = kNoString);
   RowId Instant(std::int64_t ts, TrackId track, StringId category, StringId name);
-  // A slice whose both ends are known, on a track that it does not nest on.
-  RowId Whole(std::int64_t ts, std::int64_t dur, TrackId track, StringId category, StringId name);
+  // A slice that does not nest: others on its track may overlap it. EndFree ends it.
+  RowId BeginFree(std::int64_t ts, TrackId track, StringId category, StringId name);
+  void EndFree(std::int64_t ts, RowId slice);
 
   bool HasOpen(TrackId track) const { return track < tracks_.size() && tracks_[track].open > 0; }
   // Events are missing: what is open on the track keeps dur -1 for good. Returns how many.

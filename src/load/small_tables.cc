@@ -252,7 +252,10 @@ Status WriteGaps(const tables::Database& database, Importer& importer) {
 Status WriteBounds(const tables::Database& database, Importer& importer) {
   CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "trace_bounds", {"start_ts", "end_ts"}));
   const bool is_empty = importer.first_ts() > importer.last_ts();
-  out.Int(is_empty ? 0 : importer.first_ts()).Int(is_empty ? 0 : importer.last_ts());
+  // A trace of one moment is a nanosecond long, so that nobody divides by zero.
+  const std::int64_t start = is_empty ? 0 : importer.first_ts();
+  const std::int64_t end = is_empty ? 0 : importer.last_ts();
+  out.Int(start).Int(!is_empty && end == start ? end + 1 : end);
   CULPRIT_TRY(out.EndRow());
   return out.Close();
 }

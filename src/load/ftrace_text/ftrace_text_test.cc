@@ -131,6 +131,15 @@ TEST(FtraceTextLine, Shapes) {
   EXPECT_EQ(perf->tid, 21530);
   EXPECT_EQ(perf->name, "sched_waking");
 
+  const auto tight = ParseLine("a-5 [000] d..316196.720000: print: x");
+  ASSERT_TRUE(tight.has_value());
+  EXPECT_EQ(tight->flags, "d..3");
+  EXPECT_EQ(tight->ts, 16196720000000);
+  const auto tighter = ParseLine("a-5 [000] d..3.16196.720000: print: x");
+  ASSERT_TRUE(tighter.has_value());
+  EXPECT_EQ(tighter->flags, "d..3.");
+  EXPECT_EQ(tighter->ts, 16196720000000);
+
   EXPECT_FALSE(ParseLine("").has_value());
   EXPECT_FALSE(ParseLine("cpus=2").has_value());
   EXPECT_FALSE(ParseLine("\t10 a (/bin/sh)").has_value());

@@ -64,6 +64,12 @@ bool ParseRest(std::string_view rest, Line& line) {
   }
   if (!word.ends_with(':')) return false;
   word.remove_suffix(1);
+  if (line.flags.empty() && word.size() > 5 && !IsDigit(word.front())) {
+    // Large times leave no blank behind the flags, of which there are four or (5.17 on) five.
+    const std::size_t flags = IsDigit(word[4]) ? 4 : 5;
+    line.flags = word.substr(0, flags);
+    word.remove_prefix(flags);
+  }
   const auto ts = ParseTimestamp(word);
   if (!ts.has_value()) return false;
   line.ts = *ts;
