@@ -14,9 +14,9 @@ using google::protobuf::FieldDescriptor;
 
 // Protobuf says: Message type "culprit.config.FtraceConfig" has no field named "ftrace_event".
 // What stands in the n-th pair of quotes of such a message (a name cannot hold a quote).
-std::string_view NthQuoted(std::string_view message, int n) {
+std::string_view NthQuoted(std::string_view message, std::size_t n) {
   const auto pieces = Split(message, '"');
-  const auto at = static_cast<std::size_t>(2 * n + 1);
+  const std::size_t at = 2 * n + 1;
   return at < pieces.size() ? pieces[at] : std::string_view{};
 }
 
@@ -72,7 +72,8 @@ std::string WithNote(std::string text, std::string_view note) {
 
 std::string WithNear(std::string text, std::string_view word, std::span<const std::string> known) {
   const auto near = NearNames(word, known);
-  return near.empty() ? text : text + "; did you mean " + SafeForTerminal(near.front()) + "?";
+  if (!near.empty()) text += "; did you mean " + SafeForTerminal(near.front()) + "?";
+  return text;
 }
 
 PlaceMap::PlaceMap(std::string_view text) : lines_(Split(text, '\n')) {}

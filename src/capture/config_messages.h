@@ -17,7 +17,6 @@ namespace culprit::capture {
 struct Place {
   int line = 0;    // from 1; 0 is nowhere
   int column = 0;  // from 1
-  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 // The parser's places count from 0 and widen tabs to 8; ours count characters from 1.

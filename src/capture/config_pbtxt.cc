@@ -129,8 +129,11 @@ class Builder {
   void AddSourceWarnings(std::span<const ConfigMessage> warnings) {
     for (const ConfigMessage& warning : warnings) {
       int source = -1;
+      const auto begins_before = [&](const Place& place) {
+        return std::pair(place.line, place.column) <= std::pair(warning.line, warning.column);
+      };
       while (source + 1 < text_.data_sources_size() &&
-             places_.Of("data_sources", source + 1) <= Place{warning.line, warning.column}) {
+             begins_before(places_.Of("data_sources", source + 1))) {
         ++source;
       }
       if (source < 0 || !IsLacked(text_.data_sources(source).config().name())) {
@@ -193,7 +196,7 @@ class Builder {
   }
 
   static std::string LackedDataSource(const std::string& name) {
-    const std::string text =
+    std::string text =
         "culprit has no data source " + Quoted(name) + ": nothing is recorded for it";
     if (name.starts_with("android.")) return text;
     for (const ForeignDataSource& foreign : ForeignDataSources()) {
