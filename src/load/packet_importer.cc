@@ -444,7 +444,7 @@ void PacketImporter::TrackEvent(std::int64_t ts, std::string_view body) {
   const CounterTrackDescription& description = track->second;
   double scaled = *value * static_cast<double>(description.unit_multiplier);
   if (description.is_incremental) scaled = incremental_[uuid] += scaled;
-  Global(ts, "counter_track_event", description.name, scaled,
+  Global(ts, "global_counter_track_event", description.name, scaled,
          description.unit < std::size(kUnits) ? kUnits[description.unit] : "");
 }
 
