@@ -71,6 +71,15 @@ TEST(Load, DecaysAsTheKernelDoes) {
   EXPECT_DOUBLE_EQ(LoadAfter(3, 3, 1, 600), 3);
 }
 
+TEST(Load, WithoutTheNumberOfCpusIsUnknown) {
+  const TestTree tree;
+  tree.Both("proc/loadavg", "12.50 12.40 12.30 1/78 910\n");
+  const Finding finding = FindingOf(tree.Check("cpu.load"), "cpu.load");
+  EXPECT_EQ(finding.status, FindingStatus::kUnknown);
+  ASSERT_FALSE(finding.evidence.empty());
+  EXPECT_NE(finding.evidence.front().find("12.50 12.40 12.30"), std::string::npos);
+}
+
 TEST(Load, OfTasksInDIsNotCpuDemand) {
   TestTree tree;
   tree.Both("proc/stat", "cpu  1 0 0 100\ncpu0 1 0 0 100\n");

@@ -124,6 +124,15 @@ void MeasureLoad(const Context& context, Readings& out) {
     out.Unknown("/proc/loadavg cannot be understood");
     return;
   }
+  if (context.after.stat.cpus.empty()) {
+    Reading& unknown = out.Unknown(
+        "/proc/stat has no line of a CPU, and a load means nothing without their number");
+    unknown.evidence.push_back(fmt::format(
+        "load {:.2f} {:.2f} {:.2f}; now {} tasks in R (running or runnable) and {} in D",
+        load->load_1min, load->load_5min, load->load_15min, context.after.tasks.CountOf('R'),
+        context.after.tasks.CountOf('D')));
+    return;
+  }
   Reading& reading = out.Value("", load->load_15min / static_cast<double>(context.cpus));
   ExplainLoad(context, *load, reading);
 }
