@@ -102,6 +102,13 @@ TEST(Dialect, NarrowColumnsDoNotOverflow) {
             "t|s\ninteger|2");
 }
 
+TEST(Dialect, DistinctTextsAreJoinedInOrder) {
+  TestDatabase database(kTables);
+  EXPECT_EQ(database.Rows("SELECT GROUP_CONCAT(DISTINCT end_state) AS s, GROUP_CONCAT(DISTINCT "
+                          "utid) AS u FROM sched"),
+            "s|u\nD,R,S|1,2,3");
+}
+
 TEST(Dialect, SumsOverflowLoudly) {
   TestDatabase database(
       "CREATE TABLE big(v BIGINT); INSERT INTO big VALUES (9223372036854775807), (1);");

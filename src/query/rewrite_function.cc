@@ -251,6 +251,13 @@ Type Rewriter::Aggregate(Json& e, std::string_view name, const std::vector<Type>
   }
   if (name == "group_concat" || name == "string_agg") {
     if (first != Type::kText) e["children"][0] = Cast(std::move(e["children"][0]), "VARCHAR");
+    Json& orders = e["order_bys"]["orders"];
+    if (e.value("distinct", false) && orders.empty()) {
+      // Else the order would be that of a hash table.
+      orders.push_back({{"type", "ORDER_DEFAULT"},
+                        {"null_order", "ORDER_DEFAULT"},
+                        {"expression", e["children"][0]}});
+    }
     return finish(std::move(e), Type::kText);
   }
   if (name == "percentile" && types.size() == 2) {
