@@ -58,14 +58,14 @@ class AppendPool {
   std::vector<std::thread> threads_;
 };
 
-// Collects the blocks of one table into segments of whole row groups of DuckDB (122,880 rows, 60
-// blocks), which it takes over as they are.
+// Collects the blocks of one table into segments of as many rows as DuckDB's appender hands over at
+// once (204,800, 100 blocks), which become row groups of the table as they are.
 template <class Row>
 class TableSink final : public BlockSink<Row> {
  public:
   using Block = RowBlock<Row>;
   using Convert = std::function<Status(const Block&, tables::Appender&)>;
-  static constexpr std::size_t kSegmentBlocks = 120;
+  static constexpr std::size_t kSegmentBlocks = 100;
 
   TableSink(AppendPool& pool, std::string table, Convert convert)
       : pool_(pool), table_(std::move(table)), convert_(std::move(convert)) {}

@@ -49,20 +49,30 @@ LoadSummary Summarise(const tracefile::TraceFile& file, const TraceIndex& index,
   return summary;
 }
 
-// DuckDB checkpoints at a commit once enough was written, also a database in memory, where that means
-// compressing all tables anew: not while they are being filled.
-class NoCheckpoints {
+// How DuckDB works while tables are filled. It checkpoints at a commit once enough was written,
+// also a database in memory, where that means compressing all tables anew: not now. And each append
+// is a query of its scheduler, whose idle threads and waiting callers spin: with one thread the
+// workers of the load do their own appending (measured: a quarter less CPU time, twice the rate).
+class LoadSettings {
  public:
-  static Result<NoCheckpoints> Start(const tables::Database& database) {
+  static Result<LoadSettings> Start(const tables::Database& database) {
     CULPRIT_ASSIGN(auto connection, database.Connect());
-    CULPRIT_TRY(connection.Execute("SET GLOBAL checkpoint_threshold = '1TB'"));
-    return NoCheckpoints(std::move(connection));
+    CULPRIT_ASSIGN(const std::int64_t threads,
+                   connection.QueryInteger("SELECT current_setting('threads')"));
+    CULPRIT_TRY(
+        connection.Execute("SET GLOBAL checkpoint_threshold = '1TB'; SET GLOBAL threads = 1"));
+    return LoadSettings(std::move(connection), threads);
   }
-  Status End() { return connection_.Execute("RESET GLOBAL checkpoint_threshold"); }
+  Status End() {
+    return connection_.Execute("RESET GLOBAL checkpoint_threshold; SET GLOBAL threads = " +
+                               std::to_string(threads_));
+  }
 
  private:
-  explicit NoCheckpoints(tables::Connection connection) : connection_(std::move(connection)) {}
+  LoadSettings(tables::Connection connection, std::int64_t threads)
+      : connection_(std::move(connection)), threads_(threads) {}
   tables::Connection connection_;
+  std::int64_t threads_;
 };
 
 // What every load has: the state machines, where their rows go, and the finish.
@@ -201,11 +211,11 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
 Result<LoadSummary> LoadTrace(const std::string& path, tables::Database& database,
                               const LoadOptions& options) {
   CULPRIT_ASSIGN(const auto file, tracefile::TraceFile::Open(path));
-  CULPRIT_ASSIGN(auto no_checkpoints, NoCheckpoints::Start(database));
+  CULPRIT_ASSIGN(auto settings, LoadSettings::Start(database));
   auto summary = file.format() == tracefile::TraceFormat::kFtraceText
                      ? LoadText(file, database, options)
                      : LoadPerfetto(file, database, options);
-  CULPRIT_TRY(no_checkpoints.End());
+  CULPRIT_TRY(settings.End());
   return summary;
 }
 
