@@ -154,10 +154,11 @@ class Live(unittest.TestCase):
         with socket.socket() as server:
             server.bind(("127.0.0.1", 0))
             server.listen(5)
-            stop = threading.Event()
+            connected, stop = threading.Event(), threading.Event()
 
             def talk():
                 with socket.create_connection(server.getsockname()) as client, server.accept()[0] as peer:
+                    connected.set()
                     while not stop.is_set():
                         client.send(b"x" * 100)
                         peer.recv(1000)
@@ -165,6 +166,7 @@ class Live(unittest.TestCase):
             thread = threading.Thread(target=talk)
             thread.start()
             try:
+                self.assertTrue(connected.wait(10), "no connection over loopback")
                 report, text = beside(["ss", "-tnH", "sport", "=", str(server.getsockname()[1])], "--only", "net.retransmits")
             finally:
                 stop.set()
