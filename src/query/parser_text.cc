@@ -206,10 +206,12 @@ void ParserText::FindSelectLists(const Tokens& written) {
         at = Opens(tokens_[at]) ? Behind(tokens_, at) : at + 1;
       }
       if (at == begin) break;
-      const std::size_t first = original_[begin];
-      const std::size_t last = std::min(original_[at - 1], written.size() - 1);
+      // LIMIT a, b turns the order of its tokens around.
+      const std::size_t first = std::min(original_[begin], original_[at - 1]);
+      const std::size_t last =
+          std::min(std::max(original_[begin], original_[at - 1]), written.size() - 1);
       list.push_back({offsets_[begin], offsets_[at - 1] + tokens_[at - 1].text.size(),
-                      query::Join(written.data() + first, written.data() + last + 1)});
+                      query::Join(written.data() + std::min(first, last), written.data() + last + 1)});
       if (at >= tokens_.size() || !tokens_[at].IsSymbol(",")) break;
       ++at;
     }
