@@ -18,6 +18,7 @@
 #include "capture/encode_fields.h"
 #include "kernel/format.h"
 #include "kernel/ring_page.h"
+#include "kernel/tracefs.h"
 #include "synthetic/ftrace_dump.h"
 #include "synthetic/synthetic_spool.h"
 #include "tracefile/fields.h"
@@ -479,6 +480,73 @@ TEST(EncodeFtrace, InternsKernelStacks) {
   EXPECT_THAT(nameless.dump.events[2].stack, ElementsAre("?"));
 }
 
+// sched_switch as each kernel lays it out: what is put where its format says comes out, in columns
+// and in full, with the state as its print fmt has it.
+TEST(EncodeFtrace, FollowsTheFormatOfEachKernel) {
+  const char* source = std::getenv("CULPRIT_SOURCE_DIR");
+  ASSERT_NE(source, nullptr) << "run by ctest, or set CULPRIT_SOURCE_DIR";
+  struct Kernel {
+    const char* name;
+    std::int64_t prev_state;
+    const char* state;
+  };
+  for (const auto& [name, prev_state, state] :
+       {Kernel{"2.6.32-x86_64", 64, "x"}, Kernel{"3.10-x86_64", 1024, "R+"},
+        Kernel{"4.4-x86_64", 2 + 128, "DK"}, Kernel{"4.9-arm", 4096, "R+"},
+        Kernel{"4.14-x86_64", 256, "R+"}, Kernel{"5.4-x86_64", 128, "I"},
+        Kernel{"6.1-x86_64", 16, "X"}, Kernel{"6.18-x86_64", 2, "D"}}) {
+    SCOPED_TRACE(name);
+    const std::string events = std::string(source) + "/tests/kernels/" + name + "/events/";
+    const std::string text = ReadFile(events + "sched/sched_switch/format").value();
+    const auto format = kernel::ParseEventFormat(text).value();
+    std::string record(format.Find("next_prio")->offset + 4, '\0');
+    const auto put = [&](const char* field_name, std::int64_t value) {
+      const kernel::FormatField* field = format.Find(field_name);
+      std::memcpy(record.data() + field->offset, &value, field->size);
+    };
+    put("common_type", format.id);
+    put("common_pid", 41);
+    put("prev_pid", 41);
+    put("prev_prio", 120);
+    put("prev_state", prev_state);
+    put("next_pid", 42);
+    put("next_prio", -1);
+    std::memcpy(record.data() + format.Find("prev_comm")->offset, "from", 4);
+    // A name that fills its place has no NUL.
+    std::memcpy(record.data() + format.Find("next_comm")->offset, "sixteen-letters!", 16);
+
+    FtraceSpool spool = MakeSpool({{"sched", "sched_switch", text}});
+    const bool is_32_bit = std::string_view(name).ends_with("-arm");
+    if (PathExists(events + "header_page")) {
+      spool.header_page = ReadFile(events + "header_page").value();
+      spool.header_event = ReadFile(events + "header_event").value();
+    }
+    PageWriter page(4096, 1000, is_32_bit ? 4 : 8);
+    page.Add(1000, record);
+    page.Add(1500, record);
+    spool.cpus.push_back(MakeCpu(0, {page.Finish()}));
+    const Encoded encoded = Encode(spool);
+    EXPECT_EQ(encoded.summary.parse_errors, 0U);
+    ASSERT_EQ(encoded.dump.events.size(), 2U);
+    const DumpedEvent& full = encoded.dump.events[0];
+    EXPECT_EQ(full.pid, 41U);
+    EXPECT_EQ(full.fields.at("prev_comm"), "from");
+    EXPECT_EQ(full.fields.at("prev_prio"), "120");
+    const DumpedEvent& compact = encoded.dump.events[1];
+    EXPECT_TRUE(compact.is_compact);
+    EXPECT_EQ(compact.time_ns, 1500U);
+    const auto states =
+        tracefile::TaskStates::FromFormat(encoded.dump.formats.at("sched/sched_switch"));
+    ASSERT_TRUE(states.has_value());
+    for (const DumpedEvent* event : {&full, &compact}) {
+      EXPECT_EQ(event->fields.at("next_pid"), "42");
+      EXPECT_EQ(event->fields.at("next_prio"), "-1");
+      EXPECT_EQ(event->fields.at("next_comm"), "sixteen-letters!");
+      EXPECT_EQ(states->Text(std::stoll(event->fields.at("prev_state"))), state);
+    }
+  }
+}
+
 TEST(UserDevice, IsWhatStatSays) {
   EXPECT_EQ(UserDevice(8U << 20 | 1), 0x801U);               // sda1
   EXPECT_EQ(UserDevice(259U << 20 | 0x12345), 0x12310345U);  // major 259: bits 8 to 19
@@ -488,20 +556,27 @@ TEST(UserDevice, IsWhatStatSays) {
 
 class Instance {
  public:
-  static constexpr const char* kPath = "/sys/kernel/tracing/instances/culprit_encode_test";
-  Instance() { made_ = std::filesystem::create_directory(kPath, failure_); }
+  Instance() {
+    const auto tracefs = kernel::Tracefs::FindOrMount();
+    if (!tracefs.ok()) return;
+    top_ = tracefs->top().path();
+    path_ = top_ + "/instances/culprit_encode_test";
+    std::error_code failure;
+    made_ = std::filesystem::create_directory(path_, failure);
+  }
   ~Instance() {
     if (!made_) return;
     static_cast<void>(WriteControlFile(File("tracing_on"), "0"));
     static_cast<void>(WriteControlFile(File("events/enable"), "0"));
     static_cast<void>(WriteControlFile(File("events/sched/sched_switch/trigger"), "!stacktrace"));
-    ::rmdir(kPath);
+    ::rmdir(path_.c_str());
   }
   bool made() const { return made_; }
-  std::string File(const std::string& name) const { return std::string(kPath) + "/" + name; }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+  std::string Events() const { return top_ + "/events/"; }
 
  private:
-  std::error_code failure_;
+  std::string top_, path_;
   bool made_ = false;
 };
 
@@ -592,8 +667,8 @@ void MakeEvents() {
 TEST(EncodeFtrace, AgreesWithTheKernelsOwnText) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root for a tracefs instance";
   Instance instance;
-  if (!instance.made()) GTEST_SKIP() << "needs tracefs at /sys/kernel/tracing";
-  const std::string events = "/sys/kernel/tracing/events/";
+  if (!instance.made()) GTEST_SKIP() << "needs a tracefs that can be mounted and written";
+  const std::string events = instance.Events();
   ASSERT_TRUE(WriteControlFile(instance.File("trace_clock"), "boot").ok());
   ASSERT_TRUE(WriteControlFile(instance.File("buffer_size_kb"), "4096").ok());
   const bool has_stacks = WriteControlFile(instance.File("events/sched/sched_switch/trigger"),

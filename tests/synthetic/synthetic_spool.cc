@@ -140,8 +140,11 @@ class CpuScript {
 
 }  // namespace
 
-PageWriter::PageWriter(std::uint32_t page_bytes, std::uint64_t start_ns)
-    : page_bytes_(page_bytes), start_ns_(start_ns), time_ns_(start_ns) {}
+PageWriter::PageWriter(std::uint32_t page_bytes, std::uint64_t start_ns, std::uint32_t commit_bytes)
+    : page_bytes_(page_bytes),
+      start_ns_(start_ns),
+      time_ns_(start_ns),
+      commit_bytes_(commit_bytes) {}
 
 bool PageWriter::Add(std::uint64_t time_ns, std::string_view data) {
   const std::uint64_t delta = time_ns - time_ns_;
@@ -149,7 +152,7 @@ bool PageWriter::Add(std::uint64_t time_ns, std::string_view data) {
   const std::size_t words = (data.size() + 3) / 4;
   const bool is_large = words > 28;
   const std::size_t size = (is_extended ? 8 : 0) + (is_large ? 8 : 4) + words * 4;
-  if (data_.size() + size > page_bytes_ - 16) return false;
+  if (data_.size() + size > page_bytes_ - 8 - commit_bytes_) return false;
   if (is_extended) {
     Append(data_, 30 | static_cast<std::uint32_t>(delta & ((1U << 27) - 1)) << 5);
     Append(data_, static_cast<std::uint32_t>(delta >> 27));
@@ -167,6 +170,7 @@ std::string PageWriter::Finish() const {
   std::string page(16, '\0');
   Put(page, 0, start_ns_);
   Put(page, 8, data_.size() | (lost_ != 0 ? 3ULL << 30 : 0));
+  page.resize(8 + commit_bytes_);
   page += data_;
   if (lost_ != 0) page.append(reinterpret_cast<const char*>(&lost_), sizeof(lost_));
   page.resize(page_bytes_);

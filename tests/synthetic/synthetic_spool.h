@@ -26,7 +26,8 @@ Result<capture::FtraceSpool> MakeSpool(const SpoolOptions& options);
 // One page in the kernel's layout, made record by record; also for hand-made cases in tests.
 class PageWriter {
  public:
-  PageWriter(std::uint32_t page_bytes, std::uint64_t start_ns);
+  // commit_bytes: 8, or 4 as on 32-bit kernels, whose header is 12 bytes.
+  PageWriter(std::uint32_t page_bytes, std::uint64_t start_ns, std::uint32_t commit_bytes = 8);
   // False when the record does not fit any more.
   bool Add(std::uint64_t time_ns, std::string_view data);
   void SetLost(std::uint64_t count) { lost_ = count; }
@@ -37,6 +38,7 @@ class PageWriter {
  private:
   std::uint32_t page_bytes_;
   std::uint64_t start_ns_, time_ns_;
+  std::uint32_t commit_bytes_;
   std::uint64_t lost_ = 0;
   std::string data_;
 };
