@@ -26,7 +26,7 @@ struct KmsgRecord {
 std::vector<KmsgRecord> ParseKmsg(std::string_view text);
 
 // What a line of the log is about.
-enum class KmsgTopic { kLockup, kHungTask, kDisk, kNfs, kOom };
+enum class KmsgTopic { kLockup, kHungTask, kDisk, kNfs };
 struct KmsgPattern {
   KmsgTopic topic;
   std::string_view all_of;  // parts of the message in this order, "*" between

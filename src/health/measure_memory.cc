@@ -1,5 +1,4 @@
-// Memory: what is left, swap, reclaim, OOM kills, dirty pages, huge pages, errors of the DIMMs,
-// NUMA.
+// Memory: what is left, swap, reclaim, dirty pages, huge pages, errors of the DIMMs, NUMA.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,38 +180,6 @@ void MeasurePsiMemory(const Context& context, Readings& out) {
   reading.evidence.push_back(
       fmt::format("full now {:.1f} %; average of 10 s {:.1f} %", full->now_pct, full->avg10_pct));
   if (full->judged_pct >= 10) reading.status = FindingStatus::kCritical;
-}
-
-void MeasureOom(const Context& context, Readings& out) {
-  const auto now = kernel::FindValue(context.after.vmstat, "oom_kill");
-  std::optional<double> delta;
-  if (context.two) delta = VmstatDelta(context, "oom_kill");
-  bool any_cgroup = false;
-  for (const CgroupRow& row : context.after.cgroups) {
-    if (!row.oom_kills) continue;
-    any_cgroup = true;
-    const CgroupRow* before = FindCgroup(context.before.cgroups, row);
-    const auto kills = before == nullptr ? std::nullopt : Delta(before->oom_kills, row.oom_kills);
-    if (!context.two || !kills || *kills <= 0) continue;
-    Reading& reading = out.Value("cgroup " + row.path, *kills);
-    reading.summary = fmt::format(
-        "{:.0f} OOM kills in cgroup {} in {:.1f} s: its own limit, no fault of the node", *kills,
-        row.path, context.seconds);
-    if (row.memory_limit_bytes)
-      reading.evidence.push_back("memory limit " + FormatBytes(*row.memory_limit_bytes));
-    reading.advice = "raise the limit of this cgroup, or find the leak in it";
-  }
-  if (delta && *delta > 0 && out.rows().empty()) {
-    out.Value("", *delta).summary =
-        fmt::format("{:.0f} OOM kills in {:.1f} s", *delta, context.seconds);
-  }
-  if (!out.rows().empty()) return;
-  if (!now && !any_cgroup) {
-    out.NotApplicable("this kernel does not count OOM kills (before 4.13)");
-    return;
-  }
-  Reading& reading = out.Value("", 0);
-  reading.summary = fmt::format("no OOM kill during the sample; {} since boot", now.value_or(0));
 }
 
 void MeasureDirty(const Context& context, Readings& out) {

@@ -8,6 +8,7 @@
 #include "health/kmsg.h"
 #include "health/mounts.h"
 #include "health/nvml.h"
+#include "health/oom_log.h"
 #include "health/test_tree.h"
 
 namespace culprit::health {
@@ -209,17 +210,24 @@ TEST(Kmsg, XidsOfTheSharedCase) {
   EXPECT_EQ(xids[2].gpu, "0000:b3:00");
   EXPECT_EQ(xids[2].code, 0U);
   EXPECT_EQ(StatusOfXid(xids[2]), FindingStatus::kCritical);
-  const KmsgPattern* oom = MatchKmsg(records.back().message);
-  ASSERT_NE(oom, nullptr);
-  EXPECT_EQ(oom->topic, KmsgTopic::kOom);
+  const auto kills = FindOomKills(records);
+  ASSERT_EQ(kills.size(), 1U);
+  EXPECT_EQ(kills[0].pid, 77);
+  EXPECT_EQ(kills[0].comm, "my (app)");
+  EXPECT_DOUBLE_EQ(kills[0].time_s, 7201);
+  EXPECT_FALSE(kills[0].in_cgroup);
   // As a check of a node that is up for 7260 s: Xid 31 was two hours ago and only informs.
   TestTree tree;
   tree.Both("dev/kmsg", text.text);
   tree.Both("proc/uptime", "7260.00 1\n");
-  const Report report = tree.Check("gpu.xid");
-  ASSERT_EQ(report.findings.size(), 2U);
+  const Report report = tree.Check("gpu.xid,memory.oom");
+  ASSERT_EQ(report.findings.size(), 3U);
   EXPECT_EQ(report.findings[0].subject, "GPU 0000:9b:00 Xid 79");
   EXPECT_EQ(report.findings[1].subject, "GPU 0000:b3:00 off the bus");
+  EXPECT_EQ(report.findings[2].id, "memory.oom");
+  EXPECT_EQ(report.findings[2].subject, "node");
+  EXPECT_THAT(report.findings[2].evidence,
+              Contains(HasSubstr("killed my (app) (pid 77) 59 s ago")));
 }
 
 TEST(Kmsg, AThousandLinesAreOneEventAndTheOddOnesAreRead) {
@@ -274,8 +282,6 @@ TEST(Kmsg, LinesOfOtherFaults) {
             static_cast<int>(KmsgTopic::kDisk));
   EXPECT_EQ(topic("Buffer I/O error on dev sda1, logical block 5, async page read"),
             static_cast<int>(KmsgTopic::kDisk));
-  EXPECT_EQ(topic("Memory cgroup out of memory: Killed process 5 (a) total-vm:1kB"),
-            static_cast<int>(KmsgTopic::kOom));
   EXPECT_EQ(topic("EXT4-fs (vda): mounted filesystem"), -1);
   EXPECT_EQ(topic(""), -1);
 }

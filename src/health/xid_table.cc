@@ -96,9 +96,6 @@ constexpr std::array kPatterns = {
     KmsgPattern{KmsgTopic::kNfs, "nfs: server *not responding", kCrit,
                 "NFS server does not answer"},
     KmsgPattern{KmsgTopic::kNfs, "nfs: server * OK", kOk, "NFS server answers again"},
-    KmsgPattern{KmsgTopic::kOom, "Out of memory: Killed process", kCrit, "OOM kill of the node"},
-    KmsgPattern{KmsgTopic::kOom, "Memory cgroup out of memory: Killed process", kWarn,
-                "OOM kill at a cgroup's limit"},
 };
 
 }  // namespace
