@@ -170,6 +170,9 @@ Report Checker::Judge(const Moment& before, const Moment& after, bool two, doubl
   for (const Rule* rule : options_.rules) {
     Readings readings;
     rule->measure(context, readings);
+    // A check that has nothing to say is a gap that has to be told.
+    if (readings.rows().empty())
+      readings.Unknown("nothing to compare: counters fell, or devices came and went meanwhile");
     const Thresholds thresholds = options_.config.Of(*rule);
     std::vector<Finding> bad;
     std::optional<Finding> best;  // the worst of those that are OK

@@ -211,18 +211,35 @@ void MeasureNvme(const Context& context, Readings& out) {
 }
 
 void MeasureRaid(const Context& context, Readings& out) {
-  context.after.texts.Under("/sys/block/md", [&](auto path, auto text) {
-    if (!path.ends_with("/md/degraded")) return;
-    const auto degraded = kernel::ParseSingle(text);
-    if (!degraded) return;
-    const std::string name(path.substr(11, path.find('/', 11) - 11));
-    Reading& reading = out.Value(name, static_cast<double>(*degraded));
+  const Texts& texts = context.after.texts;
+  std::vector<kernel::MdArray> arrays;
+  kernel::ParseMdStat(texts.Get("/proc/mdstat"), arrays);
+  for (const kernel::MdArray& array : arrays) {
+    const bool redundant = array.disks_wanted && array.disks_working;
+    const bool stopped = !array.active && !array.container;
+    if (!redundant && !stopped) continue;
+    const double lacking =
+        redundant ? Delta(array.disks_working, array.disks_wanted).value_or(0) : 0;
+    Reading& reading = out.Value(std::string(array.name), lacking);
     reading.worst = FindingStatus::kWarning;
-    reading.summary = fmt::format("{} lacks {} of its disks", name, *degraded);
-    const std::string action{
-        TrimBlanks(context.after.texts.Get("/sys/block/" + name + "/md/sync_action"))};
-    if (!action.empty()) reading.evidence.push_back("now: " + action);
-  });
+    if (redundant)
+      reading.summary = fmt::format("{} has {} of its {} disks", array.name, *array.disks_working,
+                                    *array.disks_wanted);
+    if (stopped) {
+      reading.status = FindingStatus::kWarning;
+      reading.summary = fmt::format("{} is not active: its data cannot be reached", array.name);
+      reading.advice = fmt::format("mdadm --examine its disks; mdadm --run /dev/{}", array.name);
+    }
+    for (const std::string_view disk : array.faulty)
+      reading.evidence.push_back(fmt::format("{} is marked faulty", disk));
+    if (!array.action.empty()) reading.evidence.push_back(fmt::format("now: {}", array.action));
+    if (array.action.starts_with("recovery"))
+      reading.advice = "a spare is being filled: wait for it, then replace the faulty disk";
+    const std::string mismatches{
+        TrimBlanks(texts.Get("/sys/block/" + std::string(array.name) + "/md/mismatch_cnt"))};
+    if (!mismatches.empty() && mismatches != "0")
+      reading.evidence.push_back("the last check found " + mismatches + " sectors that differ");
+  }
   if (out.rows().empty()) out.NotApplicable("no md RAID with redundancy");
 }
 

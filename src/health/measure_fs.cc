@@ -1,5 +1,4 @@
-// File systems and mounts: room, inodes, read-only by fault, mounts that do not answer, NFS,
-// Lustre, Ceph.
+// File systems and mounts: room, inodes, read-only by fault, mounts that do not answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -204,81 +203,6 @@ void MeasureHungMounts(const Context& context, Readings& out) {
   std::size_t answered = 0;
   for (const Probed& row : ProbedMounts(context)) answered += row.asked ? 1 : 0;
   out.Value("", 0).summary = fmt::format("{} mounts answered", answered);
-}
-
-void MeasureNfs(const Context& context, Readings& out) {
-  std::vector<kernel::NfsMountStat> before, after;
-  kernel::ParseMountStats(context.before.texts.Get("/proc/self/mountstats"), before);
-  kernel::ParseMountStats(context.after.texts.Get("/proc/self/mountstats"), after);
-  if (after.empty()) {
-    out.NotApplicable("no NFS mount");
-    return;
-  }
-  if (!context.NeedTwo(out)) return;
-  for (const auto& now : after) {
-    const auto old = std::ranges::find(before, now.mount_point, &kernel::NfsMountStat::mount_point);
-    if (old == before.end()) continue;
-    const auto operations = Delta(old->operations, now.operations);
-    const auto sent = Delta(old->transmissions, now.transmissions);
-    const auto rtt = Delta(old->rtt_ms, now.rtt_ms);
-    if (!operations || !sent || !rtt) continue;
-    if (*operations == 0) {
-      out.Value(now.mount_point, 0).evidence.push_back("idle");
-      continue;
-    }
-    const double rtt_ms = *rtt / *operations;
-    Reading& reading =
-        out.Value(now.mount_point, 100 * std::max(0.0, *sent - *operations) / *operations);
-    reading.evidence.push_back(fmt::format("{:.0f} operations/s, round trip {:.1f} ms, server {}",
-                                           *operations / context.seconds, rtt_ms, now.source));
-    if (*operations < 10) reading.worst = FindingStatus::kOk;
-    if (rtt_ms >= 50 && *operations >= 10) {
-      reading.status = FindingStatus::kWarning;
-      reading.summary = fmt::format("the NFS server of {} answers in {:.0f} ms on average",
-                                    now.mount_point, rtt_ms);
-    }
-  }
-}
-
-void MeasureLustreCeph(const Context& context, Readings& out) {
-  const auto imports = [&](std::string_view prefix) {
-    context.after.texts.Under(prefix, [&](auto path, auto text) {
-      if (!path.ends_with("/import")) return;
-      for (const std::string_view line : SplitLines(text)) {
-        kernel::WordCursor words(line);
-        if (words.Word() != "state:") continue;
-        const std::string state(words.Word());
-        const auto folder = path.substr(0, path.rfind('/'));
-        Reading& reading =
-            out.Value(std::string(folder.substr(folder.rfind('/') + 1)), state == "FULL" ? 0 : 1);
-        reading.summary = "Lustre import is " + state;
-        // IDLE is a connection that was let go for want of use.
-        if (state != "FULL" && state != "IDLE") reading.status = FindingStatus::kCritical;
-      }
-    });
-  };
-  imports("/proc/fs/lustre/");
-  imports("/sys/kernel/debug/lustre/");
-  context.after.texts.Under("/sys/kernel/debug/ceph/", [&](auto path, auto text) {
-    // Lines of requests in flight begin with their id; one that is there in both samples is old.
-    std::set<std::string_view> ids;
-    for (const std::string_view line : SplitLines(context.before.texts.Get(path))) {
-      if (const auto id = kernel::WordCursor(line).Word(); ParseInteger<std::uint64_t>(id))
-        ids.insert(id);
-    }
-    std::size_t same = 0;
-    for (const std::string_view line : SplitLines(text))
-      same += ids.contains(kernel::WordCursor(line).Word()) ? 1 : 0;
-    const std::string name(path.substr(23));
-    const double age_s = context.HeldFor("ceph " + name, context.two && same > 0);
-    Reading& reading = out.Value(name, static_cast<double>(same));
-    reading.summary =
-        fmt::format("{} requests to the Ceph servers are the same as a sample ago", same);
-    if (same > 0) reading.age_s = age_s;
-    if (same > 0 && age_s >= 30) reading.status = FindingStatus::kCritical;
-  });
-  if (out.rows().empty())
-    out.NotApplicable("no Lustre or Ceph client (Ceph's requests need debugfs and root)");
 }
 
 }  // namespace culprit::health

@@ -191,4 +191,46 @@ void ParseMountStats(std::string_view text, std::vector<NfsMountStat>& mounts) {
   }
 }
 
+// md6 : active raid1 sdb2[2](F) sdc[1](S) sda2[0]
+//       195310144 blocks [2/1] [U_]
+//       [=>....]  recovery =  8.5% (16775552/195310144) finish=17.0min speed=259783K/sec
+void ParseMdStat(std::string_view text, std::vector<MdArray>& arrays) {
+  arrays.clear();
+  bool in_array = false;
+  LineCursor lines(text);
+  for (std::string_view line; lines.Next(line);) {
+    WordCursor words(line);
+    if (!line.empty() && line.front() != ' ' && line.front() != '\t') {
+      const std::string_view name = words.Word();
+      in_array = name.starts_with("md") && words.Word() == ":";
+      if (!in_array) continue;
+      MdArray& array = arrays.emplace_back();
+      array.name = name;
+      array.active = words.Word() == "active";
+      for (std::string_view word = words.Word(); !word.empty(); word = words.Word()) {
+        if (word.ends_with("](F)")) array.faulty.push_back(word.substr(0, word.find('[')));
+      }
+      continue;
+    }
+    if (!in_array) continue;
+    MdArray& array = arrays.back();
+    array.container = array.container || line.find("super external:") != line.npos;
+    for (std::string_view word = words.Word(); !word.empty(); word = words.Word()) {
+      const auto slash = word.find('/');
+      if (word.front() == '[' && word.back() == ']' && slash != word.npos) {
+        const auto wanted = ParseInteger<std::uint64_t>(word.substr(1, slash - 1));
+        const auto working =
+            ParseInteger<std::uint64_t>(word.substr(slash + 1, word.size() - slash - 2));
+        if (wanted && working) array.disks_wanted = wanted, array.disks_working = working;
+      }
+      for (const std::string_view action : {"recovery", "resync", "reshape", "check"}) {
+        if (!word.starts_with(action)) continue;
+        const auto at = static_cast<std::size_t>(word.data() - line.data());
+        const auto end = line.find('%', at);
+        array.action = end == line.npos ? word : line.substr(at, end + 1 - at);
+      }
+    }
+  }
+}
+
 }  // namespace culprit::kernel

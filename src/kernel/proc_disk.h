@@ -67,4 +67,15 @@ struct NfsMountStat {
 };
 void ParseMountStats(std::string_view text, std::vector<NfsMountStat>& mounts);
 
+// A software RAID of /proc/mdstat. Arrays without redundancy have no disks_wanted.
+struct MdArray {
+  std::string_view name;
+  bool active = false;
+  bool container = false;  // metadata of a firmware RAID: never active itself
+  std::optional<std::uint64_t> disks_wanted, disks_working;  // "[8/7]"
+  std::vector<std::string_view> faulty;                      // members marked (F)
+  std::string_view action;  // "recovery", "resync", "reshape", "check", with its "=  8.5%"; or ""
+};
+void ParseMdStat(std::string_view text, std::vector<MdArray>& arrays);
+
 }  // namespace culprit::kernel
