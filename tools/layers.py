@@ -18,11 +18,12 @@ ALLOWED = {
     "tables": {"base"},
     "load": {"base", "tracefile", "tables"},
     "query": {"base", "tables", "load"},
+    "profile": {"base", "symbols", "tables"},
     "analysis": {"base", "tables"},
     "health": {"base", "kernel"},
-    "views": {"base", "analysis", "tables"},
+    "views": {"base", "analysis", "tables", "profile"},
     "server": {"base", "analysis", "views", "load"},
-    "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "analysis",
+    "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "profile", "analysis",
             "health", "views", "server"},
 }
 # Library headers that only one stage may see.

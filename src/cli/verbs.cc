@@ -63,6 +63,18 @@ constexpr std::array kVerbs = {
          "  culprit export node.trace --format json -o node.json        # for chrome://tracing\n"
          "  culprit export node.trace --format ftrace-text -o - | less\n",
          DeclareExport},
+    Verb{"flame",
+         "[-o FILE] [--type TYPE] [SELECTION...] INPUT\ndiff [-o FILE] [--normalize BY] BEFORE "
+         "AFTER",
+         "draw where time goes by stacks: a flame graph, or text, of any profile",
+         "  culprit flame perf.data -o cpu.svg             # opens in any browser\n"
+         "  culprit flame perf.data                        # top functions and the tree, as text\n"
+         "  perf script | culprit flame - -o cpu.folded    # for other tools\n"
+         "  culprit flame diff before.data after.data -o diff.svg\n",
+         DeclareFlame,
+         "INPUT is told apart by its content. Totals add up: what is printed as the total is the "
+         "sum of the roots and of the threads. What was lost or cannot be named is said below "
+         "it.\n"},
     Verb{"preflight", "[--dir DIR] [--size SIZE] [--buffer SIZE] [--json]",
          "is everything there that a recording needs, and what helps where it is not",
          "  culprit preflight                             # before the first recording\n"

@@ -55,7 +55,6 @@ TEST(SymbolFile, NamesAFunctionOfThisProgram) {
 }
 
 TEST(SymbolFile, NamesWhatTheDynamicLinkerNames) {
-  // libc is stripped in Debian: only .dynsym is there, which dladdr reads, too.
   void* target = ::dlsym(RTLD_DEFAULT, "qsort_r");
   ASSERT_NE(target, nullptr);
   const auto [path, offset] = FileOffset(reinterpret_cast<std::uint64_t>(target));
@@ -65,7 +64,8 @@ TEST(SymbolFile, NamesWhatTheDynamicLinkerNames) {
   const auto symbol = file->Lookup(file->AddressOfOffset(offset).value_or(0));
   ASSERT_TRUE(symbol.has_value());
   EXPECT_EQ(symbol->offset, 0U);
-  EXPECT_EQ(::dlsym(RTLD_DEFAULT, std::string(symbol->name).c_str()), target);
+  // "__qsort_r" where the debug file of libc is installed.
+  EXPECT_TRUE(symbol->name.ends_with("qsort_r")) << symbol->name;
 }
 
 TEST(SymbolFile, RefusesWhatIsNoElf) {

@@ -1,0 +1,60 @@
+// Folded stacks as stackcollapse-perf.pl writes and flamegraph.pl reads them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "views/flame/flame_view.h"
+
+namespace culprit::views {
+namespace {
+
+using profile::FrameKind;
+
+// ";" parts frames and a newline parts stacks, so neither can stay in a name.
+void AppendName(std::string_view name, std::string& out) {
+  if (name.empty()) {
+    out += "[empty]";
+    return;
+  }
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += c == ';' ? ':' : (byte < 0x20 || byte == 0x7f) ? '?' : c;
+  }
+}
+
+std::string_view Annotation(const Annotations& annotate, FrameKind kind, std::string_view name) {
+  if (name.ends_with("_[k]") || name.ends_with("_[j]") || name.ends_with("_[i]")) return "";
+  if (annotate.kernel && kind == FrameKind::kKernel) return "_[k]";
+  if (annotate.jit && (kind == FrameKind::kJit || kind == FrameKind::kPython)) return "_[j]";
+  if (annotate.inlined && kind == FrameKind::kInlined) return "_[i]";
+  return "";
+}
+
+}  // namespace
+
+std::string FlameFolded(const FlameView& view) {
+  const auto& nodes = view.tree.nodes;
+  // Frames of one name and several kinds give the same line, so lines are summed.
+  std::map<std::string, std::int64_t> lines;
+  std::string path;
+  std::vector<std::size_t> ends = {0};  // of the path, by depth
+  for (std::uint32_t i = 1; i < nodes.size(); ++i) {
+    const auto& node = nodes[i];
+    ends.resize(node.depth);
+    path.resize(ends.back());
+    if (node.depth > 1) path += ';';
+    const std::string_view name = view.name(i);
+    AppendName(name, path);
+    path += Annotation(view.annotate, view.profile.frames[node.frame].kind, name);
+    ends.push_back(path.size());
+    if (node.self != 0) lines[path] += node.self;
+  }
+  // Samples without any frame, merged: flamegraph.pl needs a name for them.
+  if (nodes[0].self != 0) lines["[empty]"] += nodes[0].self;
+  std::string out;
+  for (const auto& [stack, weight] : lines) out += fmt::format("{} {}\n", stack, weight);
+  return out;
+}
+
+}  // namespace culprit::views
