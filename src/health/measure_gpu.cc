@@ -12,19 +12,6 @@
 namespace culprit::health {
 namespace {
 
-// NVIDIA display (0300) and 3D (0302) controllers on the PCI bus.
-std::vector<std::string> PciGpus(const Context& context) {
-  std::vector<std::string> found;
-  context.after.texts.Under("/sys/bus/pci/devices/", [&](auto path, auto text) {
-    if (!path.ends_with("/vendor") || TrimBlanks(text) != "0x10de") return;
-    const std::string folder(path.substr(0, path.size() - 7));
-    const std::string_view kind = context.after.texts.Get(folder + "/class");
-    if (kind.starts_with("0x0300") || kind.starts_with("0x0302"))
-      found.push_back(folder.substr(21));
-  });
-  return found;
-}
-
 std::string_view DriverText(const Context& context) {
   return context.after.texts.Get("@nvml/driver");
 }
@@ -34,7 +21,7 @@ std::vector<Gpu> NeedGpus(const Context& context, Readings& out) {
   auto gpus = ParseGpus(context.after.texts);
   std::erase_if(gpus, [](const Gpu& gpu) { return gpu.after.contains("lost"); });
   if (!gpus.empty()) return gpus;
-  const auto on_bus = PciGpus(context);
+  const auto on_bus = PciGpus(context.after.texts);
   if (on_bus.empty()) {
     out.NotApplicable("no NVIDIA GPU on this node");
   } else if (!context.node.live) {
@@ -54,7 +41,7 @@ void NoValue(Readings& out, std::string_view what) {
 }  // namespace
 
 void MeasureGpuCount(const Context& context, Readings& out) {
-  const auto on_bus = PciGpus(context);
+  const auto on_bus = PciGpus(context.after.texts);
   const auto gpus = ParseGpus(context.after.texts);
   const auto lost = static_cast<std::size_t>(
       std::ranges::count_if(gpus, [](const Gpu& gpu) { return gpu.after.contains("lost"); }));
@@ -148,6 +135,11 @@ void MeasureGpuMemory(const Context& context, Readings& out) {
                                            FormatBytes(static_cast<std::uint64_t>(*used)),
                                            FormatBytes(static_cast<std::uint64_t>(*total)),
                                            processes ? fmt::format("{:.0f}", *processes) : "?"));
+    for (const std::int32_t pid : gpu.Pids()) {
+      const auto name = context.after.tasks.names.find(pid);
+      if (name == context.after.tasks.names.end() || reading.evidence.size() > 8) continue;
+      reading.evidence.push_back(fmt::format("{} (pid {})", name->second, pid));
+    }
     // In a container other containers' processes are hidden.
     if (processes && *processes == 0 && *used > 15 * 1048576.0 && context.node.container.empty()) {
       reading.status = FindingStatus::kWarning;

@@ -35,13 +35,15 @@ void MeasureSwapTraffic(const Context& context, Readings& out);
 void MeasureSwapUsed(const Context& context, Readings& out);
 void MeasureReclaim(const Context& context, Readings& out);
 void MeasurePsiMemory(const Context& context, Readings& out);
-void MeasureOom(const Context& context, Readings& out);
 void MeasureDirty(const Context& context, Readings& out);
 void MeasureRefaults(const Context& context, Readings& out);
 void MeasureCompaction(const Context& context, Readings& out);
 void MeasureHugepages(const Context& context, Readings& out);
 void MeasureBadRam(const Context& context, Readings& out);
 void MeasureNuma(const Context& context, Readings& out);
+
+// measure_oom.cc
+void MeasureOom(const Context& context, Readings& out);
 
 // measure_disk.cc
 void MeasureDiskLatency(const Context& context, Readings& out);
@@ -59,6 +61,8 @@ void MeasureSpace(const Context& context, Readings& out);
 void MeasureInodes(const Context& context, Readings& out);
 void MeasureReadOnly(const Context& context, Readings& out);
 void MeasureHungMounts(const Context& context, Readings& out);
+
+// measure_netfs.cc
 void MeasureNfs(const Context& context, Readings& out);
 void MeasureLustreCeph(const Context& context, Readings& out);
 
@@ -98,5 +102,8 @@ void MeasureGpuPcieLink(const Context& context, Readings& out);
 void MeasureGpuPcieErrors(const Context& context, Readings& out);
 void MeasureNvlink(const Context& context, Readings& out);
 void MeasureGpuUniformity(const Context& context, Readings& out);
+
+// measure_gpu_numa.cc
+void MeasureGpuNuma(const Context& context, Readings& out);
 
 }  // namespace culprit::health

@@ -43,6 +43,7 @@ ReadPlan PlanReads(std::span<const Rule* const> rules) {
       plan.nvme = plan.nvme || word == "@nvme";
       plan.delays = plan.delays || word == "@delays";
       plan.clock = plan.clock || word == "@clock";
+      plan.holders = plan.holders || word == "@holders";
     }
   }
   // To see that an earlier probe still hangs at a mount, the tasks are needed.

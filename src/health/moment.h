@@ -57,7 +57,7 @@ struct ReadPlan {
   std::vector<std::string_view> sys_files;   // drivers answer: read in a child
   bool tasks = false, stacks = false, cgroups = false, descriptors = false, mounts = false,
        kmsg = false;
-  bool nvml = false, ethtool = false, nvme = false, delays = false, clock = false;
+  bool nvml = false, ethtool = false, nvme = false, delays = false, clock = false, holders = false;
 };
 ReadPlan PlanReads(std::span<const Rule* const> rules);
 

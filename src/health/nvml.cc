@@ -114,6 +114,21 @@ void ReadLinks(const Library& nvml, Device device, GpuText& out) {
     out.Add(std::string("nvlink_") + kCounters[counter], totals[counter]);
 }
 
+// Their number, and as many of their ids as there is room for.
+void ReadProcesses(const Library& nvml, Device device, GpuText& out) {
+  std::array<ProcessInfo, 128> infos{};
+  auto count = static_cast<unsigned>(infos.size());
+  const int listed =
+      nvml.Call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, infos.data());
+  if (listed != kSuccess && listed != kInsufficientSize) return;
+  out.Add("processes", count);
+  if (listed != kSuccess || count == 0) return;
+  std::string pids;
+  for (unsigned i = 0; i < count && i < infos.size(); ++i)
+    pids += (pids.empty() ? "" : " ") + std::to_string(infos[i].pid);
+  out.Add("pids", pids);
+}
+
 std::string ReadGpu(const Library& nvml, Device device, unsigned index) {
   GpuText out;
   out.Add("index", index);
@@ -174,10 +189,7 @@ std::string ReadGpu(const Library& nvml, Device device, unsigned index) {
     out.Add("remap_pending", remap_pending);
     out.Add("remap_failed", failed);
   }
-  unsigned processes = 0;
-  const int listed = nvml.Call("nvmlDeviceGetComputeRunningProcesses_v3", device, &processes,
-                               static_cast<ProcessInfo*>(nullptr));
-  if (listed == kSuccess || listed == kInsufficientSize) out.Add("processes", processes);
+  ReadProcesses(nvml, device, out);
   ReadLinks(nvml, device, out);
   return out.text();
 }
@@ -253,6 +265,19 @@ bool HasGpu(const Texts& texts) {
   return any;
 }
 
+std::vector<std::string> PciGpus(const Texts& texts) {
+  constexpr std::string_view kFolder = "/sys/bus/pci/devices/", kVendor = "/vendor";
+  std::vector<std::string> found;
+  texts.Under(kFolder, [&](auto path, auto text) {
+    if (!path.ends_with(kVendor) || TrimBlanks(text) != "0x10de") return;
+    const std::string folder(path.substr(0, path.size() - kVendor.size()));
+    const std::string_view kind = texts.Get(folder + "/class");
+    if (kind.starts_with("0x0300") || kind.starts_with("0x0302"))
+      found.push_back(folder.substr(kFolder.size()));
+  });
+  return found;
+}
+
 std::optional<double> Gpu::Number(std::string_view name) const {
   const auto at = after.find(name);
   return at == after.end() ? std::nullopt : ParseNumber(at->second);
@@ -268,6 +293,17 @@ std::optional<double> Gpu::Grown(std::string_view name) const {
   const auto old = NumberBefore(name);
   if (!now || !old || *now < *old) return std::nullopt;
   return *now - *old;
+}
+
+std::vector<std::int32_t> Gpu::Pids() const {
+  std::vector<std::int32_t> pids;
+  const auto at = after.find("pids");
+  if (at == after.end()) return pids;
+  kernel::WordCursor words(at->second);
+  for (std::string_view word = words.Word(); !word.empty(); word = words.Word()) {
+    if (const auto pid = ParseInteger<std::int32_t>(word); pid && *pid > 0) pids.push_back(*pid);
+  }
+  return pids;
 }
 
 std::string Gpu::Name() const {

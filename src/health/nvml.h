@@ -21,6 +21,8 @@ void ProbeNvml(ProbeOutput& output, DurationNs sample);
 bool NvmlMayExist();
 // Whether an NVIDIA device is on the PCI bus, from what was read of it.
 bool HasGpu(const Texts& texts);
+// Addresses of NVIDIA display (0300) and 3D (0302) controllers on the PCI bus: "0000:9b:00.0".
+std::vector<std::string> PciGpus(const Texts& texts);
 
 // One GPU's lines. A value that the card does not support is absent.
 struct Gpu {
@@ -30,6 +32,7 @@ struct Gpu {
   std::optional<double> Number(std::string_view name) const;        // now
   std::optional<double> NumberBefore(std::string_view name) const;  // a sample ago
   std::optional<double> Grown(std::string_view name) const;         // the difference
+  std::vector<std::int32_t> Pids() const;                           // that have a context on it
   std::string Name() const;                                         // "GPU 0 (0000:9b:00.0)"
 };
 std::vector<Gpu> ParseGpus(const Texts& texts);

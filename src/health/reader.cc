@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "health/device_probes.h"
+#include "health/gpu_holders.h"
 #include "health/mounts.h"
 #include "health/nvml.h"
 #include "health/taskstats.h"
@@ -178,6 +179,7 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   if (plan_.clock && live()) moment.texts.Put("@clock", {ReadClock(), 0});
   if (plan_.stacks && last) ReadStacks(moment, deadline);
   Gather(beside, moment, deadline);
+  if (!live() && last && plan_.holders) ReadGpuHolders(root_, moment);
   ParseMoment(moment);
   return moment;
 }
@@ -296,6 +298,7 @@ void NodeReader::CollectSlow(Moment& moment, TimeNs deadline) {
   }
   Gather(slow_, moment, std::min(deadline, NowBoottime() + kPatience));
   Gather(drivers, moment, deadline);
+  if (plan_.holders) ReadGpuHolders(root_, moment);
 }
 
 void NodeReader::ForgetStuck() { stuck_.clear(); }

@@ -174,12 +174,26 @@ int nvmlDeviceGetRemappedRows(Device* d, unsigned* corrected, unsigned* uncorrec
   small(d, "remap_failed", failed);
   return small(d, "remap_uncorrected", uncorrected);
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(Device* d, unsigned* count, void* infos) {
+typedef struct {
+  unsigned pid;
+  unsigned long long usedGpuMemory;
+  unsigned gpuInstanceId, computeInstanceId;
+} ProcessInfo;
+/* "processes 2"; "pids 100,200" says which. */
+int nvmlDeviceGetComputeRunningProcesses_v3(Device* d, unsigned* count, ProcessInfo* infos) {
+  char pids[128] = "", *next = pids;
   unsigned known = 0;
   if (small(d, "processes", &known) != kOk) return kNotSupported;
   const int fits = infos != NULL && *count >= known;
+  find((int)d->index, "pids", pids, sizeof pids);
   *count = known;
-  return known == 0 || fits ? kOk : kInsufficientSize;
+  if (!fits) return known == 0 ? kOk : kInsufficientSize;
+  for (unsigned i = 0; i < known; ++i) {
+    memset(&infos[i], 0, sizeof infos[i]);
+    infos[i].pid = (unsigned)strtoul(next, &next, 10);
+    if (*next == ',') ++next;
+  }
+  return kOk;
 }
 int nvmlDeviceGetNvLinkState(Device* d, unsigned link, unsigned* active) {
   unsigned links = 0, up = 0;

@@ -104,7 +104,7 @@ class Formats(unittest.TestCase):
             text = file.read()
         _, out, _ = run("check", "--list", "--format", "json")
         for row in json.loads(out)["checks"]:
-            self.assertIn(f"`{row['id']}`", text)
+            self.assertTrue(f"`{row['id']}`" in text, row["id"])
 
     def test_mistakes_are_one_line_with_a_remedy(self):
         for arguments, remedy in ((["--only", "cpu,dsk"], "disk"), (["--explain", "cpu.ps"], "cpu.psi"),

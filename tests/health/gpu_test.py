@@ -25,6 +25,7 @@ util 90
 memory_total 85899345920
 memory_used 42949672960
 processes 1
+pids 1
 reasons 0x4
 violation_thermal 0
 ecc_mode 1
@@ -104,6 +105,10 @@ class Gpu(unittest.TestCase):
 
     def test_orphaned_memory(self):
         self.expect("gpu.memory", "WARN", processes="0")
+
+    def test_processes_are_named(self):
+        one = self.report(state(1).replace("0 pids 1", f"0 pids {os.getpid()}"))
+        self.assertIn(f"(pid {os.getpid()})", str(findings(one, "gpu.memory")[0]["evidence"]))
 
     def test_uniformity(self):
         finding = problem(self.report(state(persistence="0")), "gpu.uniformity")
