@@ -26,12 +26,11 @@ bool IsWorse(double value, double other, bool low_is_bad) {
   return low_is_bad ? value < other : value > other;
 }
 
-// The interval by the trees' own clocks.
-double CapturedSeconds(const Moment& before, const Moment& after, double fallback) {
-  if (before.uptime_s && after.uptime_s && *after.uptime_s > *before.uptime_s) {
-    return *after.uptime_s - *before.uptime_s;
-  }
-  return fallback;
+// The interval by the trees' own clocks; nothing when they do not tell.
+std::optional<double> CapturedSeconds(const Moment& before, const Moment& after) {
+  if (!before.uptime_s || !after.uptime_s || *after.uptime_s <= *before.uptime_s)
+    return std::nullopt;
+  return *after.uptime_s - *before.uptime_s;
 }
 
 }  // namespace
@@ -120,8 +119,9 @@ Report Checker::Run(DurationNs wait) {
     } else {
       NodeReader next(options_.root_next, PlanReads(options_.rules));
       const Moment after = next.Read(true, start + options_.deadline);
-      report =
-          Judge(before, after, true, CapturedSeconds(before, after, ToSeconds(options_.sample)));
+      const auto told = CapturedSeconds(before, after);
+      report = Judge(before, after, true, told.value_or(ToSeconds(options_.sample)));
+      report.sample_assumed = !told;
     }
   } else {
     const TimeNs round_start = last_ ? last_->at + wait : start;

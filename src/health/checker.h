@@ -31,7 +31,8 @@ struct Report {
   NodeFacts node;
   std::int64_t time_s = 0;  // since 1970
   double duration_s = 0;
-  double sample_s = 0;  // between the samples; 0: one sample
+  double sample_s = 0;          // between the samples; 0: one sample
+  bool sample_assumed = false;  // captured trees that do not tell their uptime
   std::size_t cpus = 0;
   // Worst first; one a subject that is not OK, and one a check that is.
   std::vector<Finding> findings;

@@ -45,12 +45,20 @@ class Leaves {
   std::set<std::string> whole_, stacked_, all_;
 };
 
-std::vector<DiskRates> LeafRates(const Context& context, Readings& out) {
+// `left_out` gets the names of leaves that are new, or whose counters fell.
+std::vector<DiskRates> LeafRates(const Context& context, Readings& out,
+                                 std::string* left_out = nullptr) {
   if (!context.NeedFile(out, "/proc/diskstats", "no /proc/diskstats") || !context.NeedTwo(out))
     return {};
   const Leaves leaves(context);
   auto rates = RatesOfDisks(context.before.disks, context.after.disks, context.seconds);
   std::erase_if(rates, [&](const DiskRates& disk) { return !leaves.Has(disk.name); });
+  for (const kernel::DiskStat& disk : context.after.disks) {
+    const std::string name(disk.name);
+    if (left_out == nullptr || left_out->size() > 200 || !leaves.Has(name)) continue;
+    if (std::ranges::find(rates, name, &DiskRates::name) == rates.end())
+      *left_out += (left_out->empty() ? "" : ", ") + name;
+  }
   if (rates.empty()) out.NotApplicable("no disk that is in both samples");
   return rates;
 }
@@ -83,7 +91,8 @@ std::pair<double, std::string_view> WorstAwait(const DiskRates& disk) {
 }
 
 void MeasureLatency(const Context& context, Readings& out, bool nvme) {
-  const auto rates = LeafRates(context, out);
+  std::string left_out;
+  const auto rates = LeafRates(context, out, &left_out);
   for (const DiskRates& disk : rates) {
     if (disk.name.starts_with("nvme") != nvme) continue;
     const auto [await_ms, kind] = WorstAwait(disk);
@@ -99,6 +108,10 @@ void MeasureLatency(const Context& context, Readings& out, bool nvme) {
                       "requests began or ended outside the sample",
                       *disk.queue, disk.little_queue));
     }
+  }
+  if (!left_out.empty()) {
+    for (Reading& reading : out.rows())
+      reading.evidence.push_back("not compared, new or counting from 0 again: " + left_out);
   }
   if (out.rows().empty()) out.NotApplicable(nvme ? "no NVMe disk" : "no disk other than NVMe");
 }

@@ -26,20 +26,23 @@ struct Pair {
 };
 
 // Interfaces of both samples whose counters did not fall (a driver that was loaded anew starts at
-// 0).
-std::vector<Pair> Interfaces(const Context& context, Readings& out) {
+// 0). `left_out` gets the names of the others.
+std::vector<Pair> Interfaces(const Context& context, Readings& out,
+                             std::string* left_out = nullptr) {
   std::vector<Pair> pairs;
   if (!context.NeedFile(out, "/proc/net/dev") || !context.NeedTwo(out)) return pairs;
   for (const auto& now : context.after.interfaces) {
     if (now.name == "lo") continue;
     const auto old =
         std::ranges::find(context.before.interfaces, now.name, &kernel::NetDevStat::name);
-    if (old == context.before.interfaces.end()) continue;
-    const auto& [a, b] = std::pair(old->rx, now.rx);
-    if (b.bytes < a.bytes || b.packets < a.packets || now.tx.bytes < old->tx.bytes ||
-        now.tx.packets < old->tx.packets)
-      continue;
-    pairs.push_back({&*old, &now});
+    const bool grown = old != context.before.interfaces.end() && now.rx.bytes >= old->rx.bytes &&
+                       now.rx.packets >= old->rx.packets && now.tx.bytes >= old->tx.bytes &&
+                       now.tx.packets >= old->tx.packets;
+    if (grown) {
+      pairs.push_back({&*old, &now});
+    } else if (left_out != nullptr && left_out->size() < 200) {
+      *left_out += (left_out->empty() ? "" : ", ") + std::string(now.name);
+    }
   }
   if (pairs.empty()) out.NotApplicable("no interface beside lo that is in both samples");
   return pairs;
@@ -73,11 +76,12 @@ void MeasureNicUtil(const Context& context, Readings& out) {
     reading.evidence.push_back(fmt::format("receives {:.2f} Gbit/s, sends {:.2f} Gbit/s of {:.1f}",
                                            rx / 1e9, tx / 1e9, static_cast<double>(*mbit) / 1000));
   }
-  if (out.rows().empty()) out.NotApplicable("no interface says its speed");
+  if (out.rows().empty()) out.NotApplicable("no interface that is in both samples says its speed");
 }
 
 void MeasureDrops(const Context& context, Readings& out) {
-  for (const auto& [before, after] : Interfaces(context, out)) {
+  std::string left_out;
+  for (const auto& [before, after] : Interfaces(context, out, &left_out)) {
     const auto rx_packets = static_cast<double>(after->rx.packets - before->rx.packets);
     const auto tx_packets = static_cast<double>(after->tx.packets - before->tx.packets);
     const double rx = Delta(before->rx.drops, after->rx.drops).value_or(0);
@@ -99,6 +103,9 @@ void MeasureDrops(const Context& context, Readings& out) {
     const double packets = sending ? tx_packets + tx : rx_packets + rx;
     if (packets <= 10'000) reading.worst = FindingStatus::kOk;
   }
+  if (left_out.empty()) return;
+  for (Reading& reading : out.rows())
+    reading.evidence.push_back("not compared, new or counting from 0 again: " + left_out);
 }
 
 void MeasureNicErrors(const Context& context, Readings& out) {

@@ -52,6 +52,7 @@ std::string Dump(const Json& json, int indent) {
 std::string ReportJson(const Report& report) {
   Json json = Head(report);
   json["sample_seconds"] = report.sample_s > 0 ? Json(report.sample_s) : Json(nullptr);
+  json["sample_assumed"] = report.sample_assumed;
   json["verdict"] = StatusName(report.verdict);
   json["container"] = report.node.container.empty() ? Json(nullptr) : Json(report.node.container);
   json["root"] = report.node.is_root;

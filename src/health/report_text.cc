@@ -159,8 +159,11 @@ class Printer {
     const std::size_t fine = Count(FindingStatus::kOk);
     text_ += fmt::format("\n{} checks OK, {} not applicable here (--all lists them); {} CPUs, ",
                          fine, Count(FindingStatus::kNotApplicable), report_.cpus);
-    text_ += report_.sample_s > 0 ? fmt::format("sampled over {:.2f} s\n", report_.sample_s)
-                                  : "one sample\n";
+    text_ += report_.sample_s > 0 ? fmt::format("sampled over {:.2f} s", report_.sample_s)
+                                  : std::string("one sample");
+    text_ += report_.sample_assumed
+                 ? " (assumed: the trees' uptimes do not tell; --sample sets it)\n"
+                 : "\n";
   }
 
   void All() {

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from support import PROGRAM, check, findings, main, needs_root, problem, tasks_named, wait_for
+from support import PROGRAM, Config, check, findings, main, needs_root, problem, tasks_named, wait_for
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -25,19 +25,6 @@ def mount(source, target, kind, flags=0, data=""):
 
 def umount(target, flags=2):  # MNT_DETACH
     libc.umount2(target.encode(), flags)
-
-
-class Config:
-    """A --config file that lowers thresholds, so that a test need not wait for minutes."""
-
-    def __init__(self, text):
-        self.file = tempfile.NamedTemporaryFile("w", suffix=".conf")
-        self.file.write(text)
-        self.file.flush()
-
-    @property
-    def arguments(self):
-        return ["--config", self.file.name]
 
 
 class Spawned(unittest.TestCase):

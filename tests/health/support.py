@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import warnings
@@ -36,6 +37,19 @@ def problem(report, check_id):
         if finding["status"] in ("WARN", "CRIT"):
             return finding
     return None
+
+
+class Config:
+    """A --config file that lowers thresholds, so that a test need not wait for minutes."""
+
+    def __init__(self, text):
+        self.file = tempfile.NamedTemporaryFile("w", suffix=".conf")
+        self.file.write(text)
+        self.file.flush()
+
+    @property
+    def arguments(self):
+        return ["--config", self.file.name]
 
 
 def wait_for(condition, seconds=20):
