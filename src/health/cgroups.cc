@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "health/texts.h"
+#include "kernel/proc_cpu.h"
 #include "kernel/proc_scan.h"
 
 namespace culprit::health {
@@ -112,17 +114,19 @@ class Walker {
   std::vector<NamedValue> values_;
 };
 
-}  // namespace
+constexpr std::string_view kBase = "/sys/fs/cgroup";
 
-std::vector<CgroupRow> ReadCgroups(const std::string& root) {
-  std::vector<CgroupRow> rows;
+bool IsUnified(const std::string& root) {
+  return ReadText(root, std::string(kBase) + "/cgroup.controllers").error_number == 0;
+}
+
+// The order that FindCgroup searches by.
+auto KeyOf(const CgroupRow& row) { return std::tie(row.controller, row.path); }
+
+void ReadHierarchies(const std::string& root, std::vector<CgroupRow>& rows) {
   Walker walker(root, rows);
-  const std::string base = "/sys/fs/cgroup";
-  const bool unified = ReadText(root, base + "/cgroup.controllers").error_number == 0;
-  if (unified) {
-    walker.Walk(base, "unified", "", 0);
-    return rows;
-  }
+  const std::string base(kBase);
+  if (IsUnified(root)) return walker.Walk(base, "unified", "", 0);
   const auto names = ListFolder(root + base);
   for (const std::string& name : names) {
     // "cpu,cpuacct" is one hierarchy; "cpu" is often a link to it, and then read once.
@@ -131,14 +135,44 @@ std::vector<CgroupRow> ReadCgroups(const std::string& root) {
     if (name == "cpu" || name == "cpu,cpuacct") walker.Walk(base + "/" + name, "cpu", "", 0);
     if (name == "memory" || name == "pids") walker.Walk(base + "/" + name, name, "", 0);
   }
+}
+
+}  // namespace
+
+std::vector<CgroupRow> ReadCgroups(const std::string& root) {
+  std::vector<CgroupRow> rows;
+  ReadHierarchies(root, rows);
+  std::ranges::stable_sort(rows, {}, KeyOf);
   return rows;
 }
 
-const CgroupRow* FindCgroup(const std::vector<CgroupRow>& rows, const CgroupRow& like) {
+std::vector<CgroupPressure> PressureOfCgroups(const std::string& root,
+                                              const std::vector<CgroupRow>& rows,
+                                              std::string_view resource) {
+  const std::string hierarchy = std::string(kBase) + (IsUnified(root) ? "" : "/unified");
+  std::vector<CgroupPressure> found;
   for (const CgroupRow& row : rows) {
-    if (row.path == like.path && row.controller == like.controller) return &row;
+    if (row.controller != "unified" || row.path == "/") continue;
+    const Text text =
+        ReadText(root, hierarchy + row.path + "/" + std::string(resource) + ".pressure");
+    kernel::Pressure pressure;
+    if (!kernel::ParsePressure(text.text, pressure)) continue;
+    const auto& line = resource == "io" ? pressure.full : pressure.some;
+    if (line && line->avg10_pct >= 1) found.push_back({row.path, line->avg10_pct});
   }
-  return nullptr;
+  double most = 0;
+  for (const CgroupPressure& row : found) most = std::max(most, row.avg10_pct);
+  std::erase_if(found, [&](const CgroupPressure& row) { return row.avg10_pct < 0.5 * most; });
+  std::ranges::stable_sort(found, std::greater<>(), [&](const CgroupPressure& row) {
+    return std::pair(row.avg10_pct >= 0.9 * most, std::ranges::count(row.path, '/'));
+  });
+  if (found.size() > 3) found.resize(3);
+  return found;
+}
+
+const CgroupRow* FindCgroup(const std::vector<CgroupRow>& rows, const CgroupRow& like) {
+  const auto at = std::ranges::lower_bound(rows, KeyOf(like), {}, KeyOf);
+  return at != rows.end() && KeyOf(*at) == KeyOf(like) ? &*at : nullptr;
 }
 
 }  // namespace culprit::health

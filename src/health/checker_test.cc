@@ -126,6 +126,30 @@ TEST(StackClass, DeepestMatchWins) {
   EXPECT_EQ(classify({}), "unknown");
 }
 
+// As a 6.18 kernel showed it: the mapping of a file on FUSE that is unmapped, who waits for the
+// lock meanwhile, and a cat of that process' cmdline.
+TEST(StackClass, AWritebackForAFileSystemAndTheMmapLock) {
+  TaskRow row;
+  row.stack = {"folio_wait_bit",  "folio_wait_writeback", "writeback_single_inode",
+               "write_inode_now", "fuse_vma_close",       "remove_vma",
+               "__vm_munmap"};
+  EXPECT_EQ(ClassifyStack(row).name, "writeback");
+  ASSERT_NE(OnBehalfOf(row), nullptr);
+  EXPECT_EQ(OnBehalfOf(row)->name, "FUSE");
+  const std::vector<TaskRow> rows = {row};
+  const auto groups = GroupByStack(rows);
+  EXPECT_THAT(groups[0].Describe(), HasSubstr("(writeback for FUSE)"));
+  row.stack = {"vm_mmap_pgoff", "do_syscall_64"};
+  EXPECT_EQ(ClassifyStack(row).name, "mmap lock");
+  EXPECT_EQ(OnBehalfOf(row), nullptr);
+  row.stack = {"__access_remote_vm", "proc_pid_cmdline_read", "vfs_read"};
+  EXPECT_EQ(ClassifyStack(row).name, "mmap lock");
+  row.stack = {"some_driver_mmap", "vm_mmap_pgoff", "do_syscall_64"};
+  EXPECT_EQ(ClassifyStack(row).name, "unknown") << "it waits for something deeper";
+  row.stack = {"folio_wait_bit", "ext4_read"};
+  EXPECT_EQ(OnBehalfOf(row), nullptr);
+}
+
 TEST(StackClass, FiveHundredTasksWithOneStackAreOneGroup) {
   std::vector<TaskRow> rows(500);
   for (TaskRow& row : rows) row.stack = {"rpc_wait_bit_killable"}, row.comm = "python";
@@ -299,6 +323,38 @@ TEST(Cgroups, ThrottledAndFullOnes) {
   const Finding oom = FindingOf(report, "memory.oom");
   EXPECT_EQ(oom.subject, "cgroup /train");
   EXPECT_DOUBLE_EQ(oom.value.value_or(0), 2);
+}
+
+TEST(Cgroups, PressureNamesTheDeepestThatExplainsIt) {
+  TestTree tree;
+  const auto psi = [](const char* avg10) {
+    return std::string("some avg10=") + avg10 +
+           " avg60=30.00 avg300=9.00 total=100000\nfull avg10=" + avg10 +
+           " avg60=30.00 avg300=9.00 total=90000\n";
+  };
+  const std::string base = "sys/fs/cgroup/";
+  tree.Both(base + "cgroup.controllers", "memory\n");
+  tree.Both(base + "kubepods/memory.pressure", psi("41.00"));
+  tree.Both(base + "kubepods/pod1/memory.pressure", psi("40.00"));
+  tree.Both(base + "kubepods/pod1/memory.max", "33554432\n");
+  tree.Write("0/" + base + "kubepods/pod1/memory.events", "high 0\nmax 10\noom 0\noom_kill 0\n");
+  tree.Write("1/" + base + "kubepods/pod1/memory.events", "high 0\nmax 50\noom 0\noom_kill 0\n");
+  tree.Both(base + "kubepods/pod2/memory.pressure", psi("3.00"));
+  tree.Write("0/proc/uptime", "100 1\n");
+  tree.Write("1/proc/uptime", "102 1\n");
+  tree.Write("0/proc/pressure/memory", psi("40.00"));
+  tree.Write("1/proc/pressure/memory",
+             "some avg10=40.00 avg60=30.00 avg300=9.00 total=1100000\n"
+             "full avg10=40.00 avg60=30.00 avg300=9.00 total=1090000\n");
+  const Finding finding = FindingOf(tree.Check("memory.psi"), "memory.psi");
+  EXPECT_EQ(finding.status, FindingStatus::kCritical);
+  EXPECT_THAT(finding.evidence, testing::Contains("of cgroup /kubepods/pod1: some 40.0 % of the "
+                                                  "last 10 s"));
+  EXPECT_THAT(finding.evidence, testing::Not(testing::Contains(HasSubstr("pod2"))));
+  EXPECT_THAT(
+      finding.evidence,
+      testing::Contains(HasSubstr("/kubepods/pod1 met its memory limit of 32.0 MiB 20 times/s")));
+  EXPECT_THAT(finding.advice, HasSubstr("/kubepods/pod1"));
 }
 
 }  // namespace

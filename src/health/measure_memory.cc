@@ -47,6 +47,27 @@ std::string LargestUsers(const Context& context) {
   return text;
 }
 
+// Cgroups that met their memory limit in the sample: memory.events of v2, memory.failcnt of v1.
+void TellFullCgroups(const Context& context, Reading& reading) {
+  std::vector<std::pair<double, const CgroupRow*>> full;
+  for (const CgroupRow& row : context.after.cgroups) {
+    const CgroupRow* before = FindCgroup(context.before.cgroups, row);
+    if (before == nullptr || !row.memory_limit_bytes) continue;
+    const double times = Delta(before->max_events, row.max_events).value_or(0) +
+                         Delta(before->high_events, row.high_events).value_or(0);
+    if (times > 0) full.emplace_back(times, &row);
+  }
+  std::ranges::stable_sort(full, std::greater<>(), [](const auto& entry) { return entry.first; });
+  if (full.size() > 3) full.resize(3);
+  for (const auto& [times, row] : full)
+    reading.evidence.push_back(fmt::format("cgroup {} met its memory limit of {} {:.0f} times/s",
+                                           row->path, FormatBytes(*row->memory_limit_bytes),
+                                           times / context.seconds));
+  if (full.empty()) return;
+  reading.advice = fmt::format("raise the memory limit of cgroup {}, or give its job less to do",
+                               full.front().second->path);
+}
+
 bool NeedMeminfo(const Context& context, Readings& out, std::string_view name) {
   if (!context.NeedFile(out, "/proc/meminfo")) return false;
   if (MeminfoBytes(context, name)) return true;
@@ -121,6 +142,7 @@ void MeasureSwapTraffic(const Context& context, Readings& out) {
       fmt::format("{:.1f} pages/s out, {:.1f} pages/s in", *out_rate, in_rate));
   // Pushing cold pages out without wanting them back is what swap is for.
   if (in_rate < 1) reading.worst = FindingStatus::kWarning;
+  TellFullCgroups(context, reading);
 }
 
 void MeasureSwapUsed(const Context& context, Readings& out) {
@@ -168,6 +190,7 @@ void MeasureReclaim(const Context& context, Readings& out) {
     const auto psi = PressureNow(context, "/proc/pressure/memory", false);
     reading.worst = psi && psi->judged_pct < 5 ? FindingStatus::kOk : FindingStatus::kWarning;
   }
+  TellFullCgroups(context, reading);
 }
 
 void MeasurePsiMemory(const Context& context, Readings& out) {
@@ -175,6 +198,7 @@ void MeasurePsiMemory(const Context& context, Readings& out) {
   if (out.rows().empty() || !out.rows().back().value) return;
   Reading& reading = out.rows().back();
   reading.worst = FindingStatus::kWarning;
+  TellFullCgroups(context, reading);
   const auto full = PressureNow(context, "/proc/pressure/memory", true);
   if (!full) return;
   reading.evidence.push_back(

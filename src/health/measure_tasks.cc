@@ -33,7 +33,8 @@ double WaitedSeconds(const Context& context, const TaskRow& row) {
 // The mount or device that the class of a group points to, from what else was read.
 std::string PointsTo(const Context& context, const StackGroup& group) {
   std::string text(group.kind->points_to);
-  const std::string_view name = group.kind->name;
+  if (group.behalf != nullptr) text += fmt::format(", for {}", group.behalf->points_to);
+  const std::string_view name = (group.behalf == nullptr ? group.kind : group.behalf)->name;
   std::vector<kernel::Mount> mounts;
   kernel::ParseMountInfo(context.after.texts.Get("/proc/self/mountinfo"), mounts);
   std::string list;
@@ -94,7 +95,7 @@ void MeasureDState(const Context& context, Readings& out) {
                       row->wchan.empty() ? "no wchan" : "wchan " + row->wchan,
                       row->kernel_thread ? ", kernel thread" : ""));
     }
-    reading.advice = std::string(group.kind->helps);
+    reading.advice = std::string((group.behalf == nullptr ? group.kind : group.behalf)->helps);
     if (first.stack.empty() && !context.node.is_root) {
       reading.advice += "; run as root to see the stack";
       reading.needs_root = true;

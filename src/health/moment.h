@@ -2,6 +2,7 @@
 // are what the checks compare. Nothing is judged here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct Moment {
 
   TaskScan tasks;
   std::vector<CgroupRow> cgroups;
+  // By resource, where the node's own pressure is worth a look.
+  std::map<std::string, std::vector<CgroupPressure>, std::less<>> cgroup_pressure;
   Descriptors descriptors;
 
   Moment() = default;

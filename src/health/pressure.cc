@@ -44,11 +44,16 @@ void MeasurePressure(const Context& context, Readings& out, std::string_view pat
     out.Unknown(std::string(path) + " cannot be understood");
     return;
   }
-  out.Value("", share->judged_pct)
-      .evidence.push_back(
-          fmt::format("{} now {:.1f} %; average of 10 s {:.1f} %, 60 s {:.1f} %, 300 s {:.1f} %",
-                      full ? "full" : "some", share->now_pct, share->avg10_pct, share->avg60_pct,
-                      share->avg300_pct));
+  Reading& reading = out.Value("", share->judged_pct);
+  reading.evidence.push_back(
+      fmt::format("{} now {:.1f} %; average of 10 s {:.1f} %, 60 s {:.1f} %, 300 s {:.1f} %",
+                  full ? "full" : "some", share->now_pct, share->avg10_pct, share->avg60_pct,
+                  share->avg300_pct));
+  const auto groups = context.after.cgroup_pressure.find(path.substr(path.rfind('/') + 1));
+  if (groups == context.after.cgroup_pressure.end()) return;
+  for (const CgroupPressure& group : groups->second)
+    reading.evidence.push_back(fmt::format("of cgroup {}: {} {:.1f} % of the last 10 s", group.path,
+                                           full ? "full" : "some", group.avg10_pct));
 }
 
 }  // namespace culprit::health

@@ -171,6 +171,7 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
     if (last) ReadWaits(root_, moment.tasks.zombies);
   }
   if (plan_.cgroups) moment.cgroups = ReadCgroups(root_);
+  if (plan_.cgroups && last) AskCgroupsWhoWaits(moment);
   if (plan_.descriptors && last) {
     moment.descriptors = ReadDescriptors(root_, moment.tasks.names);
   }
@@ -182,6 +183,17 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
   if (!live() && last && plan_.holders) ReadGpuHolders(root_, moment);
   ParseMoment(moment);
   return moment;
+}
+
+void NodeReader::AskCgroupsWhoWaits(Moment& moment) const {
+  // Three files of each cgroup: only when there is something to explain.
+  constexpr double kWorthALookPct = 2;
+  for (const std::string resource : {"cpu", "memory", "io"}) {
+    kernel::Pressure pressure;
+    if (!kernel::ParsePressure(moment.texts.Get("/proc/pressure/" + resource), pressure)) continue;
+    if (!pressure.some || pressure.some->avg10_pct < kWorthALookPct) continue;
+    moment.cgroup_pressure[resource] = PressureOfCgroups(root_, moment.cgroups, resource);
+  }
 }
 
 void NodeReader::ReadStacks(Moment& moment, TimeNs deadline) {

@@ -44,6 +44,7 @@ class NodeReader {
   void Launch(std::string_view probe, std::string_view comm, const ChildProbe::Work& work,
               std::vector<Running>& into);
   void Gather(std::vector<Running>& running, Moment& moment, TimeNs deadline);
+  void AskCgroupsWhoWaits(Moment& moment) const;
   void ReadStacks(Moment& moment, TimeNs deadline);
   void StartMounts(const Moment& first);
   bool NvmlStillHangs();  // then it is not asked again, and noted as stuck

@@ -39,24 +39,47 @@ constexpr StackClass kClasses[] = {
     {"vfork parent", "kernel_clone|vfork|^wait_for_vfork_done|^_do_fork",
      "its own child, which has neither exec'ed nor ended",
      "look at the child (ps --ppid TID): it is what is stuck; ending it frees the parent"},
+    // The functions of locks themselves are left out of /proc/PID/stack: what is seen is who wants
+    // it.
+    {"mmap lock",
+     "=__access_remote_vm|=access_remote_vm|=vm_mmap_pgoff|=__vm_munmap|=do_mprotect_pkey|"
+     "=do_madvise|=madvise_lock|=lock_mm_and_find_vma|=do_user_addr_fault|=__do_sys_brk|=m_start|"
+     "=proc_pid_cmdline_read|=dup_mmap|=do_mincore",
+     "the mmap lock of a process, which another thread holds; of another process when this one "
+     "reads its /proc files (ps, top)",
+     "look at the other findings: a thread of that process is stuck with the lock held; keep ps "
+     "and top away from it"},
     {"lock", "mutex|rwsem|rwbase|percpu_down", "a kernel lock whose owner is elsewhere",
      "look at the other groups: the owner is usually among them"},
     {"unknown", "", "no frame of the table",
      "send the stack to whoever keeps the driver or file system"},
 };
 
-bool FrameMatches(std::string_view frame, std::string_view patterns) {
-  while (!patterns.empty()) {
-    const auto bar = patterns.find('|');
-    std::string_view pattern = patterns.substr(0, bar);
-    patterns.remove_prefix(bar == patterns.npos ? patterns.size() : bar + 1);
-    if (pattern.starts_with('^')) {
-      if (frame.starts_with(pattern.substr(1))) return true;
-    } else if (frame.find(pattern) != frame.npos) {
-      return true;
-    }
+// Classes that are a place of many purposes: the frames above them say for whom.
+constexpr std::string_view kGeneral[] = {"memory reclaim", "writeback", "journal", "block IO",
+                                         "lock"};
+
+bool IsGeneral(const StackClass& kind) {
+  return std::ranges::find(kGeneral, kind.name) != std::end(kGeneral);
+}
+
+bool FrameMatches(std::string_view frame, std::string_view patterns, bool deepest) {
+  for (const std::string_view pattern : Split(patterns, '|')) {
+    if (pattern.empty()) continue;
+    const std::string_view text = pattern.substr(1);
+    const bool fits = pattern.front() == '='   ? deepest && frame == text
+                      : pattern.front() == '^' ? frame.starts_with(text)
+                                               : frame.find(pattern) != frame.npos;
+    if (fits) return true;
   }
   return false;
+}
+
+const StackClass* ClassOfFrame(std::string_view frame, bool deepest) {
+  for (const StackClass& kind : kClasses) {
+    if (FrameMatches(frame, kind.patterns, deepest)) return &kind;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -64,19 +87,26 @@ bool FrameMatches(std::string_view frame, std::string_view patterns) {
 std::span<const StackClass> StackClasses() { return kClasses; }
 
 const StackClass& ClassifyStack(const TaskRow& row) {
-  const auto match = [](std::string_view frame) -> const StackClass* {
-    for (const StackClass& kind : kClasses) {
-      if (FrameMatches(frame, kind.patterns)) return &kind;
-    }
-    return nullptr;
-  };
+  bool deepest = true;
   for (const std::string& frame : row.stack) {
-    if (const StackClass* kind = match(frame)) return *kind;
+    if (const StackClass* kind = ClassOfFrame(frame, deepest)) return *kind;
+    deepest = false;
   }
   if (row.stack.empty() && !row.wchan.empty()) {
-    if (const StackClass* kind = match(row.wchan)) return *kind;
+    if (const StackClass* kind = ClassOfFrame(row.wchan, true)) return *kind;
   }
   return kClasses[std::size(kClasses) - 1];
+}
+
+const StackClass* OnBehalfOf(const TaskRow& row) {
+  bool general = false;
+  for (const std::string& frame : row.stack) {
+    const StackClass* kind = ClassOfFrame(frame, &frame == &row.stack.front());
+    if (kind == nullptr) continue;
+    if (!IsGeneral(*kind)) return general && kind->name != "vfork parent" ? kind : nullptr;
+    general = true;
+  }
+  return nullptr;
 }
 
 std::string StackGroup::Frames() const {
@@ -108,7 +138,8 @@ std::string StackGroup::Describe() const {
   }
   const TaskRow& row = *rows.front();
   const std::string where = !row.stack.empty() ? row.stack.front() : row.wchan;
-  return fmt::format("{}{} ({})", names, where.empty() ? "" : " in " + where, kind->name);
+  return fmt::format("{}{} ({}{})", names, where.empty() ? "" : " in " + where, kind->name,
+                     behalf == nullptr ? "" : fmt::format(" for {}", behalf->name));
 }
 
 std::vector<StackGroup> GroupByStack(const std::vector<TaskRow>& rows, std::size_t most) {
@@ -117,7 +148,7 @@ std::vector<StackGroup> GroupByStack(const std::vector<TaskRow>& rows, std::size
     std::vector<std::string> key = row.stack;
     if (key.empty()) key = {"wchan " + row.wchan};
     StackGroup& group = groups[key];
-    if (group.rows.empty()) group.kind = &ClassifyStack(row);
+    if (group.rows.empty()) group.kind = &ClassifyStack(row), group.behalf = OnBehalfOf(row);
     group.rows.push_back(&row);
     group.oldest_s = std::max(group.oldest_s, row.waited_s.value_or(0));
   }

@@ -12,8 +12,10 @@
 namespace culprit::health {
 
 struct StackClass {
-  std::string_view name;      // "NFS"; "unknown" when no frame is known
-  std::string_view patterns;  // parts of function names, "|" between; a "^" wants it at the start
+  std::string_view name;  // "NFS"; "unknown" when no frame is known
+  // Parts of function names, "|" between; "^" wants it at the start, "=" wants all of it, and that
+  // nothing is deeper.
+  std::string_view patterns;
   std::string_view points_to;
   std::string_view helps;
 };
@@ -24,9 +26,15 @@ std::span<const StackClass> StackClasses();
 // otherwise. Without a stack, the wchan is the only frame.
 const StackClass& ClassifyStack(const TaskRow& row);
 
+// What a task that waits for a lock, the page cache or a disk does it for: the deepest file system
+// or driver above that in its stack ("FUSE" of a writeback); nullptr when there is none, or when
+// ClassifyStack has said it.
+const StackClass* OnBehalfOf(const TaskRow& row);
+
 // Tasks with one and the same stack: 500 of them are one finding.
 struct StackGroup {
   const StackClass* kind;
+  const StackClass* behalf;  // OnBehalfOf
   std::vector<const TaskRow*> rows;
   double oldest_s = 0;
   std::string Describe() const;  // "nfsd, python x 12 in rpc_wait_bit_killable (NFS)"

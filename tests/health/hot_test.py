@@ -1,10 +1,8 @@
 """culprit check against situations made for real: each names the right check and subject. What needs root or a
 device that is missing says so and is skipped."""
-import ctypes
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -12,38 +10,7 @@ import threading
 import time
 import unittest
 
-from support import PROGRAM, Config, check, findings, main, needs_root, problem, tasks_named, wait_for
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def mount(source, target, kind, flags=0, data=""):
-    if libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), target)
-
-
-def umount(target, flags=2):  # MNT_DETACH
-    libc.umount2(target.encode(), flags)
-
-
-class Spawned(unittest.TestCase):
-    """Ends what a test started, by its own process ids."""
-
-    def setUp(self):
-        self.children = []
-
-    def tearDown(self):
-        for child in self.children:
-            if child.poll() is None:
-                child.kill()
-            child.wait()
-
-    def python(self, code):
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-        self.children.append(child)
-        return child
-
+from support import PROGRAM, Config, Spawned, check, findings, main, mount, needs_root, problem, tasks_named, umount, wait_for
 
 class Tasks(Spawned):
     def test_vfork_parent_is_in_d_with_its_stack(self):
@@ -154,93 +121,6 @@ class Tasks(Spawned):
         threads = int(findings(report, "tasks.pids")[0]["evidence"][0].split()[0])
         self.assertGreater(threads, 5000)
         print(f"5,000 threads: {spent * 1000:.0f} ms of CPU", file=sys.stderr)
-
-
-class Stuck(Spawned):
-    """A FUSE mount whose server does not answer, without libfuse: the protocol's first message is enough."""
-
-    SERVER = r"""
-import ctypes, os, struct, sys, time
-libc = ctypes.CDLL(None, use_errno=True)
-fd = os.open('/dev/fuse', os.O_RDWR)
-data = f'fd={fd},rootmode=40000,user_id=0,group_id=0'.encode()
-if libc.mount(b'culprit-test', sys.argv[1].encode(), b'fuse', 0, data) != 0:
-    print('failed', flush=True); sys.exit(1)
-request = os.read(fd, 1 << 17)
-unique = struct.unpack_from('<Q', request, 8)[0]
-major, minor = struct.unpack_from('<II', request, 40)
-body = struct.pack('<IIIIHHIIHHI', 7, 31, 65536, 0, 12, 9, 65536, 1, 32, 0, 0) + bytes(28)
-os.write(fd, struct.pack('<IiQ', 16 + len(body), 0, unique) + body)
-print('ready', flush=True)
-if sys.argv[2] == 'swallow':
-    while True: os.read(fd, 1 << 17)   # takes requests and never answers them
-time.sleep(600)
-"""
-
-    def setUp(self):
-        super().setUp()
-        if os.geteuid() != 0:
-            self.skipTest("mounting needs root")
-        if not os.path.exists("/dev/fuse"):
-            self.skipTest("no /dev/fuse")
-        self.folder = tempfile.mkdtemp(prefix="culprit-fuse-")
-
-    def tearDown(self):
-        super().tearDown()  # the server's end aborts the connection and frees every waiter
-        umount(self.folder)
-        os.rmdir(self.folder)
-
-    def serve(self, how):
-        server = subprocess.Popen([sys.executable, "-c", self.SERVER, self.folder, how], stdout=subprocess.PIPE)
-        self.children.append(server)
-        if server.stdout.readline().strip() != b"ready":
-            self.skipTest("FUSE cannot be mounted here")
-        return server
-
-    def hung(self, report):
-        found = [f for f in findings(report, "mount.hung") if f["subject"] == self.folder]
-        self.assertEqual(len(found), 1, findings(report, "mount.hung"))
-        self.assertEqual(found[0]["status"], "CRIT")
-        return found[0]
-
-    def test_stopped_server(self):
-        server = self.serve("sleep")
-        os.kill(server.pid, signal.SIGSTOP)
-        start = time.monotonic()
-        report = check("--only", "fs")
-        self.assertLess(time.monotonic() - start, 60)
-        self.assertIn("abort", self.hung(report)["advice"])
-        self.assertEqual(tasks_named("cpm:"), [], "the probe's child can be killed, so it is gone")
-        # The other mounts were read all the same.
-        self.assertEqual(findings(report, "fs.space")[0]["status"] in ("OK", "WARN", "CRIT"), True)
-
-    def test_child_that_cannot_be_killed_is_not_followed_by_another(self):
-        self.serve("swallow")
-        self.hung(check("--only", "mount.hung"))
-        self.assertTrue(wait_for(lambda: len(tasks_named("cpm:")) <= 1, 5))
-        left = tasks_named("cpm:")
-        if not left:
-            self.skipTest("this kernel lets the waiter be killed")
-        self.hung(check("--only", "mount.hung"))
-        self.hung(check("--only", "mount.hung"))
-        self.assertEqual(tasks_named("cpm:"), left, "no second probe at a mount where one hangs")
-        # It is a task in D as any other, with its class.
-        config = Config("tasks.dstate warning=0.5\n")
-        finding = problem(check("--only", "tasks.dstate", *config.arguments), "tasks.dstate")
-        self.assertIn("FUSE", finding["summary"])
-        self.assertIn(self.folder, str(finding["evidence"]))
-
-    def test_watch_does_not_probe_again_and_sees_it_over(self):
-        server = self.serve("swallow")
-        watch = subprocess.Popen([PROGRAM, "check", "--only", "mount.hung", "--watch", "300ms", "--rounds", "3",
-                                  "--format", "ndjson"], stdout=subprocess.PIPE, text=True)
-        self.children.append(watch)
-        lines = watch.communicate(timeout=120)[0].splitlines()
-        self.assertEqual(len([line for line in lines if self.folder in line]), 3, lines)
-        self.assertLessEqual(len(tasks_named("cpm:")), 1)
-        server.kill()
-        server.wait()
-        self.assertTrue(wait_for(lambda: not tasks_named("cpm:")), "freed with the connection")
 
 
 class FileSystems(Spawned):

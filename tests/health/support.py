@@ -1,4 +1,5 @@
 """What the tests of culprit check share: running it, finding findings, skipping aloud."""
+import ctypes
 import json
 import os
 import subprocess
@@ -50,6 +51,37 @@ class Config:
     @property
     def arguments(self):
         return ["--config", self.file.name]
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mount(source, target, kind, flags=0, data=""):
+    if libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error), target)
+
+
+def umount(target, flags=2):  # MNT_DETACH
+    libc.umount2(target.encode(), flags)
+
+
+class Spawned(unittest.TestCase):
+    """Ends what a test started, by its own process ids."""
+
+    def setUp(self):
+        self.children = []
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+
+    def python(self, code):
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        self.children.append(child)
+        return child
 
 
 def wait_for(condition, seconds=20):
