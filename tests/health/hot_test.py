@@ -1,6 +1,8 @@
 """culprit check against situations made for real: each names the right check and subject. What needs root or a
 device that is missing says so and is skipped."""
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -213,10 +215,19 @@ class Network(Spawned):
                     clients.append(client)
                     time.sleep(0.01)
 
+            def overflows():
+                """ListenOverflows as nstat has it; None without nstat."""
+                if not shutil.which("nstat"):
+                    return None
+                text = subprocess.run(["nstat", "-asz", "TcpExtListenOverflows"], capture_output=True, text=True).stdout
+                return int(re.search(r"TcpExtListenOverflows\s+(\d+)", text)[1])
+
             thread = threading.Thread(target=knock)
             thread.start()
             try:
+                before = overflows()
                 report = check("--only", "net.listen", "--sample", "2s")
+                after = overflows()
             finally:
                 stop.set()
                 thread.join()
@@ -225,6 +236,10 @@ class Network(Spawned):
             finding = problem(report, "net.listen")
             self.assertIsNotNone(finding, findings(report, "net.listen"))
             self.assertIn("ss -lnt", finding["advice"])
+            if before is not None:
+                ours = float(finding["evidence"][0].split()[0]) * report["sample_seconds"]
+                self.assertGreater(ours, 0)
+                self.assertLessEqual(ours, after - before + 0.2, "nstat looked over a longer time")
 
     @needs_root
     def test_drops_in_a_network_namespace(self):
