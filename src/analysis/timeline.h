@@ -66,6 +66,7 @@ struct CpuRun {
   std::int64_t ts = 0;
   std::int64_t end = 0;
   Utid utid = kIdleThread;
+  std::int16_t priority = -1;  // the kernel's, below 100 real time, 120 for nice 0; -1: not known
 };
 
 // An interrupt handler or a softirq on a CPU.
