@@ -16,8 +16,8 @@ after=$(cat /proc/vmstat /proc/net/snmp /proc/net/netstat /proc/diskstats)
 diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") | grep -E 'allocstall|pswp|oom_kill|Tcp|sd|nvme|vd'
 dmesg 2>/dev/null | grep -E 'Xid|I/O error|lockup|blocked for more than|Out of memory' | tail
 for process in /proc/[0-9]*; do
-  count=$(find "$process/fd" -mindepth 1 2>/dev/null | wc -l)
-  [[ $count -gt 1000 ]] && echo "$process $count"
+  files=("$process"/fd/*)
+  ((${#files[@]} > 1000)) && echo "$process ${#files[@]}"
 done
 mount | grep -E 'nfs|fuse|ceph|lustre' | awk '{print $3}' | while read -r point; do timeout 3 stat -f "$point" >/dev/null || echo "hung: $point"; done
 exit 0

@@ -51,7 +51,7 @@ void MeasureTopic(const Context& context, Readings& out, KmsgTopic topic, std::s
     std::string_view last;
   };
   std::map<std::string_view, Group> groups;
-  for (const KmsgRecord& record : ParseKmsg(context.after.texts.Get(kKmsg))) {
+  for (const KmsgRecord& record : context.after.kernel_log) {
     const KmsgPattern* pattern = MatchKmsg(record.message);
     if (pattern == nullptr || pattern->topic != topic) continue;
     Group& group = groups[pattern->meaning];
@@ -106,7 +106,7 @@ void MeasureNfsLog(const Context& context, Readings& out) {
   // "nfs: server HOST not responding, still trying" is open until "nfs: server HOST OK".
   std::map<std::string, double> open;
   std::size_t closed = 0;
-  for (const KmsgRecord& record : ParseKmsg(context.after.texts.Get(kKmsg))) {
+  for (const KmsgRecord& record : context.after.kernel_log) {
     const auto at = record.message.find("nfs: server ");
     if (at == std::string_view::npos) continue;
     kernel::WordCursor words(record.message.substr(at + 12));
@@ -130,7 +130,7 @@ void MeasureNfsLog(const Context& context, Readings& out) {
 
 void MeasureXid(const Context& context, Readings& out) {
   if (!NeedKmsg(context, out)) return;
-  const auto all = FindXids(ParseKmsg(context.after.texts.Get(kKmsg)));
+  const auto all = FindXids(context.after.kernel_log);
   for (const XidEvents& events : all) {
     const XidMeaning& meaning = MeaningOfXid(events.code);
     const std::string name =

@@ -78,7 +78,7 @@ Places CountedInCgroups(const Context& context) {
 // Adds the kills of the last half an hour that the log has; returns how many are of the sample.
 double AddLogged(const Context& context, Places& places) {
   double of_sample = 0;
-  for (OomKill& kill : FindOomKills(ParseKmsg(context.after.texts.Get(kKmsg)))) {
+  for (OomKill& kill : FindOomKills(context.after.kernel_log)) {
     const double age_s = *context.after.uptime_s - kill.time_s;
     if (age_s > kWindowSeconds) continue;
     // The log's clock and the uptime may be a little apart.

@@ -13,6 +13,7 @@ void ParseMoment(Moment& moment) {
   kernel::ParseProtocolValues(texts.Get("/proc/net/snmp"), moment.protocols);
   kernel::ParseProtocolValues(texts.Get("/proc/net/netstat"), more);
   moment.protocols.insert(moment.protocols.end(), more.begin(), more.end());
+  moment.kernel_log = ParseKmsg(texts.Get("/dev/kmsg"));
   moment.uptime_s = kernel::ParseUptime(texts.Get("/proc/uptime"));
 }
 

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "health/cgroups.h"
 #include "health/descriptors.h"
+#include "health/kmsg.h"
 #include "health/rule.h"
 #include "health/tasks.h"
 #include "health/texts.h"
@@ -31,6 +32,7 @@ struct Moment {
   std::vector<kernel::DiskStat> disks;
   std::vector<kernel::NetDevStat> interfaces;
   std::vector<kernel::ProtocolValue> protocols;
+  std::vector<KmsgRecord> kernel_log;
 
   TaskScan tasks;
   std::vector<CgroupRow> cgroups;

@@ -54,10 +54,25 @@ class Formats(unittest.TestCase):
         states = [s for s in seen if s.startswith("culprit_check_status") and 'check="cpu.psi"' in s]
         self.assertEqual(len(states), 5)
 
+    def test_parser_of_the_python_client_takes_it(self):
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        except ImportError:
+            self.skipTest("python3-prometheus-client is not installed")
+        _, out, _ = run("check", "--format", "openmetrics", *QUICK)
+        families = {family.name: family for family in text_string_to_metric_families(out)}
+        states = [s for s in families["culprit_check_status"].samples if s.labels["check"] == "cpu.psi"]
+        self.assertEqual(sorted(s.value for s in states), [0, 0, 0, 0, 1])
+        for family in families.values():
+            self.assertTrue(family.documentation, family.name)
+            for sample in family.samples:
+                self.assertNotIn("pid", sample.labels)
+
     def test_promtool_accepts_it(self):
-        promtool = os.environ.get("PROMTOOL") or shutil.which("promtool")
+        fetched = SOURCE + "/.deps/promtool/usr/bin/promtool"  # by ./dev test
+        promtool = fetched if os.path.exists(fetched) else shutil.which("promtool")
         if not promtool:
-            self.skipTest("promtool (Debian: prometheus) is not installed")
+            self.skipTest("promtool (Debian: prometheus) is neither installed nor fetched by ./dev test")
         _, out, _ = run("check", "--format", "openmetrics", *QUICK)
         done = subprocess.run([promtool, "check", "metrics"], input=out, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
