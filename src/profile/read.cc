@@ -1,5 +1,6 @@
 #include "profile/read.h"
 
+#include <sys/mman.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "profile/perf_data/reader.h"
 
 namespace culprit::profile {
 namespace {
@@ -138,8 +140,26 @@ Result<Input> OpenInput(const std::string& path, std::size_t max_bytes) {
   return input;
 }
 
-Result<Profile> Decode(std::string_view bytes, Format format, const ReadOptions& options) {
+// Pages of a mapped file that were read count as memory of ours until they are let go.
+void DropPages(std::string_view mapped, std::size_t& dropped, std::size_t end) {
+  constexpr std::size_t kWorthwhile = std::size_t{8} << 20U;  // whole pages of any size
+  end = std::min(end, mapped.size()) / kWorthwhile * kWorthwhile;
+  if (end <= dropped) return;
+  static_cast<void>(::madvise(
+      const_cast<char*>(mapped.data()) + dropped,  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      end - dropped, MADV_DONTNEED));
+  dropped = end;
+}
+
+Result<Profile> Decode(const Input& input, Format format, const ReadOptions& options) {
+  const std::string_view bytes = input.bytes();
   switch (format) {
+    case Format::kPerfData:
+      if (input.packed) return ReadPerfData(bytes, options);
+      return ReadPerfData(bytes, options,
+                          [bytes, dropped = std::size_t{0}](std::size_t end) mutable {
+                            DropPages(bytes, dropped, end);
+                          });
     case Format::kPerfScript:
       return ReadPerfScript(bytes, options);
     case Format::kFolded:
@@ -184,7 +204,7 @@ Result<Format> DetectFile(const std::string& path) {
 
 Result<Profile> ReadProfile(const std::string& path, const ReadOptions& options) {
   CULPRIT_ASSIGN(const auto input, OpenInput(path, kLargestUnpacked));
-  auto profile = Decode(input.bytes(), DetectFormat(input.bytes()), options);
+  auto profile = Decode(input, DetectFormat(input.bytes()), options);
   if (!profile.ok()) {
     const bool empty = input.bytes().empty();
     return Error{path + ": " + (empty ? "the file is empty" : profile.error().what),

@@ -2,6 +2,7 @@
 
 #include <libiberty/demangle.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -49,9 +50,11 @@ bool IsQualifier(std::string_view rest) {
 }  // namespace
 
 std::string Demangle(std::string_view symbol, NameStyle style) {
-  const std::size_t version = symbol.find('@');  // "memcpy@@GLIBC_2.14", but "memcpy@plt" stays
-  if (version != std::string_view::npos && !symbol.substr(version).starts_with("@plt")) {
-    symbol = symbol.substr(0, version);
+  if (LooksMangled(symbol)) {  // "_Znwm@@GLIBCXX_3.4": the version is no part of the mangling
+    const std::size_t version = symbol.find('@');
+    if (!symbol.substr(std::min(version, symbol.size())).starts_with("@plt")) {
+      symbol = symbol.substr(0, version);
+    }
   }
   if (!LooksMangled(symbol) || symbol.size() > kLongestSymbol) return std::string(symbol);
   const std::string text(symbol);

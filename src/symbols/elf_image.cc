@@ -80,6 +80,9 @@ Status ElfImage::Begin(std::span<const std::byte> bytes, std::string_view name) 
   if (elf_ == nullptr || elf_kind(elf_.get()) != ELF_K_ELF) {
     return Error{std::string(name) + " is not an ELF file", ""};
   }
+  image_ = bytes;
+  GElf_Ehdr header_of_file;
+  if (gelf_getehdr(elf_.get(), &header_of_file) != nullptr) machine_ = header_of_file.e_machine;
   const void* id = nullptr;
   const auto id_size = dwelf_elf_gnu_build_id(elf_.get(), &id);
   if (id_size > 0) {
@@ -119,6 +122,17 @@ Result<ElfImage> ElfImage::OfView(std::span<const std::byte> bytes, std::string_
   ElfImage image;
   CULPRIT_TRY(image.Begin(bytes, name));
   return image;
+}
+
+std::span<const std::byte> ElfImage::CodeAt(std::uint64_t address, std::size_t size) const {
+  for (const LoadSegment& segment : segments_) {
+    if (address < segment.address || address - segment.address >= segment.size) continue;
+    const std::uint64_t into = address - segment.address;
+    if (segment.offset > image_.size() || into >= image_.size() - segment.offset) return {};
+    const auto rest = image_.subspan(segment.offset + into);
+    return rest.first(std::min<std::uint64_t>({size, segment.size - into, rest.size()}));
+  }
+  return {};
 }
 
 bool ElfImage::HasSection(std::string_view name) const {

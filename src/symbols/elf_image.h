@@ -41,6 +41,10 @@ class ElfImage {
   const std::string& build_id() const { return build_id_; }
   const std::vector<LoadSegment>& segments() const { return segments_; }
 
+  std::uint16_t machine() const { return machine_; }  // EM_X86_64 ...
+  // The bytes that the file has for an address; fewer or none where no segment holds them.
+  std::span<const std::byte> CodeAt(std::uint64_t address, std::size_t size) const;
+
   bool has_symtab() const { return has_symtab_; }
   bool HasSection(std::string_view name) const;
   // Adds the functions of .symtab (or of .dynsym), and of .plt as "name@plt".
@@ -61,6 +65,8 @@ class ElfImage {
   std::string build_id_;
   std::vector<LoadSegment> segments_;
   std::vector<std::unique_ptr<std::string>> synthesized_names_;
+  std::span<const std::byte> image_;
+  std::uint16_t machine_ = 0;
   bool has_symtab_ = false;
 };
 

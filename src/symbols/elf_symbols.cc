@@ -28,8 +28,7 @@ bool IsBetter(const FunctionSymbol& a, const FunctionSymbol& b) {
   const std::size_t a_underscores = LeadingUnderscores(a.name);
   const std::size_t b_underscores = LeadingUnderscores(b.name);
   if (a_underscores != b_underscores) return a_underscores < b_underscores;
-  if (a.name.size() != b.name.size()) return a.name.size() > b.name.size();
-  return a.name < b.name;
+  return a.name.size() > b.name.size();  // of equals the first in the symbol table
 }
 
 }  // namespace
@@ -83,9 +82,10 @@ struct SymbolFile::State {
   }
 
   void Order() {
-    std::sort(symbols.begin(), symbols.end(), [](const FunctionSymbol& a, const FunctionSymbol& b) {
-      return a.start != b.start ? a.start < b.start : IsBetter(a, b);
-    });
+    std::stable_sort(symbols.begin(), symbols.end(),
+                     [](const FunctionSymbol& a, const FunctionSymbol& b) {
+                       return a.start != b.start ? a.start < b.start : IsBetter(a, b);
+                     });
     symbols.erase(std::unique(symbols.begin(), symbols.end(),
                               [](const FunctionSymbol& a, const FunctionSymbol& b) {
                                 return a.start == b.start;
@@ -151,6 +151,27 @@ std::optional<SymbolFile::Symbol> SymbolFile::Lookup(std::uint64_t address) cons
   while (index != kNone && symbols[index].end <= address) index = state_->enclosing[index];
   if (index == kNone) return std::nullopt;
   return Symbol{symbols[index].name, address - symbols[index].start};
+}
+
+bool SymbolFile::FollowsCall(std::uint64_t address) const {
+  constexpr std::uint64_t kLongestCall = 7;
+  if (address < kLongestCall) return false;
+  const auto code = state_->file().CodeAt(address - kLongestCall, kLongestCall);
+  if (code.size() != kLongestCall) return false;
+  const auto byte = [&code](std::size_t before_end) {
+    return std::to_integer<unsigned>(code[kLongestCall - before_end]);
+  };
+  if (state_->file().machine() == EM_AARCH64) {
+    const unsigned word = byte(4) | (byte(3) << 8U) | (byte(2) << 16U) | (byte(1) << 24U);
+    return (word & 0xfc000000U) == 0x94000000U || (word & 0xfffffc1fU) == 0xd63f0000U;  // bl, blr
+  }
+  if (state_->file().machine() != EM_X86_64) return false;
+  if (byte(5) == 0xe8) return true;  // call rel32
+  // call r/m64: opcode ff with /2; 2, 3, 4, 6 or 7 bytes by the form of its operand.
+  for (const std::size_t size : {2U, 3U, 4U, 6U, 7U}) {
+    if (byte(size) == 0xff && ((byte(size - 1) >> 3U) & 7U) == 2) return true;
+  }
+  return false;
 }
 
 bool SymbolFile::has_dwarf() {

@@ -48,6 +48,10 @@ class SymbolFile {
   // The function that `address` lies in; nothing where no symbol covers it.
   std::optional<Symbol> Lookup(std::uint64_t address) const;
 
+  // Whether the instruction that ends at `address` is a call, as far as its bytes tell (x86-64,
+  // AArch64): a return address has one before it, a function pointer that lies on the stack not.
+  bool FollowsCall(std::uint64_t address) const;
+
   struct InlinedFrame {
     std::string name;  // mangled where DWARF has the linkage name
     std::string file;  // source file and line of the code in this function; empty and 0: unknown

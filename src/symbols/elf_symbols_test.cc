@@ -86,7 +86,8 @@ TEST(Demangle, CxxRustAndPlainNames) {
             "torch::autograd::Engine::thread_main(int const&)");
   EXPECT_EQ(Demangle("_RNvC6_123foo3bar"), "123foo::bar");
   EXPECT_EQ(Demangle("main"), "main");
-  EXPECT_EQ(Demangle("memcpy@@GLIBC_2.14"), "memcpy");
+  EXPECT_EQ(Demangle("memcpy@@GLIBC_2.14"), "memcpy@@GLIBC_2.14");
+  EXPECT_EQ(Demangle("_Znwm@@GLIBCXX_3.4"), "operator new");
   EXPECT_EQ(Demangle("memcpy@plt"), "memcpy@plt");
   EXPECT_EQ(Demangle("_Z"), "_Z");
   EXPECT_EQ(Demangle(""), "");

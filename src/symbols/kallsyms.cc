@@ -119,19 +119,38 @@ Result<KernelSymbols> KernelSymbols::Parse(std::string_view text) {
   return parser.Finish();
 }
 
-std::optional<KernelSymbols::Symbol> KernelSymbols::Find(std::uint64_t address) const {
-  auto above =
+KernelSymbols::Symbol KernelSymbols::SymbolOf(const Entry& entry, std::uint64_t address) const {
+  const std::string_view names(names_);
+  return {names.substr(entry.name_at, entry.name_length),
+          names.substr(entry.name_at + entry.name_length, entry.module_length),
+          address - entry.address};
+}
+
+std::vector<KernelSymbols::Symbol> KernelSymbols::FindAliases(std::uint64_t address) const {
+  const auto above =
       std::upper_bound(entries_.begin(), entries_.end(), address,
                        [](std::uint64_t a, const Entry& entry) { return a < entry.address; });
-  if (above == entries_.begin()) return std::nullopt;
+  if (above == entries_.begin()) return {};
+  auto first = std::prev(above);
+  if (address - first->address > kLongestFunctionBytes) return {};
+  while (first != entries_.begin() && std::prev(first)->address == first->address) --first;
+  std::vector<Symbol> aliases;
+  for (; first != above; ++first) aliases.push_back(SymbolOf(*first, address));
+  return aliases;
+}
+
+std::optional<KernelSymbols::Symbol> KernelSymbols::Find(std::uint64_t address) const {
   // Of several names of one address the kernel shows the first.
-  auto found = std::prev(above);
-  while (found != entries_.begin() && std::prev(found)->address == found->address) --found;
-  const std::uint64_t offset = address - found->address;
-  if (offset > kLongestFunctionBytes) return std::nullopt;
-  const std::string_view names(names_);
-  return Symbol{names.substr(found->name_at, found->name_length),
-                names.substr(found->name_at + found->name_length, found->module_length), offset};
+  const auto aliases = FindAliases(address);
+  return aliases.empty() ? std::nullopt : std::optional(aliases.front());
+}
+
+std::optional<std::uint64_t> KernelSymbols::AddressOf(std::string_view name) const {
+  for (const Entry& entry : entries_) {
+    const std::string_view text(names_.data() + entry.name_at, entry.name_length);
+    if (entry.module_length == 0 && text == name) return entry.address;
+  }
+  return std::nullopt;
 }
 
 }  // namespace culprit::symbols

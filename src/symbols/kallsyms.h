@@ -28,6 +28,11 @@ class KernelSymbols {
   // The function that `address` is in, as the kernel's own %pS would name it.
   std::optional<Symbol> Find(std::uint64_t address) const;
 
+  // The same with all names of its place, in the order of kallsyms.
+  std::vector<Symbol> FindAliases(std::uint64_t address) const;
+  // Where the function of that name in the kernel itself begins; looks at all of them.
+  std::optional<std::uint64_t> AddressOf(std::string_view name) const;
+
   std::size_t size() const { return entries_.size(); }
   // Where the kernel's own code begins (_stext); zero when unknown.
   std::uint64_t text_start() const { return text_start_; }
@@ -40,6 +45,8 @@ class KernelSymbols {
     std::uint16_t name_length;
     std::uint16_t module_length;  // its text follows the name's
   };
+
+  Symbol SymbolOf(const Entry& entry, std::uint64_t address) const;
 
   std::vector<Entry> entries_;  // by address
   std::string names_;
