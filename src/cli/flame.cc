@@ -43,6 +43,8 @@ Status ChooseMetric(const profile::Profile& profile, const FlameOptions& options
 
 std::string Render(const views::FlameView& view, const std::string& format) {
   if (format == "folded") return views::FlameFolded(view);
+  if (format == "svg") return views::FlameSvg(view);
+  if (format == "html") return views::FlameHtml(view);
   return views::FlameText(view);
 }
 
@@ -81,7 +83,10 @@ Status RunFlame(const FlameOptions& options) {
     selection.grouping = profile::Grouping::kMerged;
   }
   CULPRIT_ASSIGN(const auto tree, profile::BuildCallTree(profile, selection));
-  const std::string source = std::filesystem::path(options.inputs.front()).filename();
+  const std::string source =
+      options.inputs.front() == "-"
+          ? "standard input"
+          : std::filesystem::path(options.inputs.front()).filename().string();
   const views::FlameView view{
       .profile = profile,
       .tree = tree,

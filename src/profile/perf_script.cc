@@ -215,8 +215,10 @@ class Parser {
     Cursor cursor(header.rest);
     const std::string_view period = cursor.TakeAny(kDigits);
     std::int64_t weight = 1;
+    bool has_period = false;
     if (!period.empty() && (cursor.rest().starts_with(' ') || cursor.rest().starts_with('\t'))) {
       weight = ParseInteger<std::int64_t>(period).value_or(1);
+      has_period = true;
       cursor.SkipBlanks();
     } else {
       cursor = Cursor(header.rest);
@@ -236,7 +238,10 @@ class Parser {
                .weight = weight == 0 ? 1 : weight,
                .thread = ThreadOf(header),
                .cpu = header.cpu,
-               .metric = profile_.InternMetric(event, is_time ? "ns" : "").value_or(0)};
+               .metric = profile_.InternMetric(event, !has_period ? "samples"
+                                                      : is_time   ? "ns"
+                                                                  : "")
+                             .value_or(0)};
     profile_.has_times |= header.has_time;
     // Without call chains the one frame stands in the same line.
     own_frame_ = ParseFrame(behind);

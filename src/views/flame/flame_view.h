@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profile/call_tree.h"
 #include "profile/profile.h"
@@ -17,6 +18,13 @@ struct Annotations {
   bool inlined = false;
 };
 
+// Of a comparison: what a node weighed on each side; its own weight is the mean of both, so that
+// what is only in one side has a width, too.
+struct Change {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+};
+
 struct FlameView {
   const profile::Profile& profile;
   const profile::CallTree& tree;
@@ -24,6 +32,7 @@ struct FlameView {
   std::string source;     // name of the input
   bool inverted = false;  // the root at the top
   Annotations annotate = {};
+  const std::vector<Change>* changes = nullptr;  // beside the tree's nodes, in a comparison
 
   const profile::Metric& metric() const { return profile.metrics[tree.metric]; }
   std::string_view name(std::uint32_t node) const {
@@ -35,6 +44,8 @@ struct FlameView {
 std::string FormatWeight(std::int64_t weight, const profile::Metric& metric);
 
 std::string FlameFolded(const FlameView& view);  // a line a stack, sorted
+std::string FlameSvg(const FlameView& view);     // one file, which runs in any browser
+std::string FlameHtml(const FlameView& view);    // with a table of functions, callers and callees
 std::string FlameText(const FlameView& view);    // top functions and the tree, for people
 
 }  // namespace culprit::views
