@@ -71,17 +71,17 @@ std::string Format(const CheckFlags& flags, const health::Report& report) {
   return health::ReportText(report, {.colour = UseColour(STDOUT_FILENO), .all = flags.all});
 }
 
-// False when nobody reads any more.
-bool Print(std::string_view text) { return WriteAll(STDOUT_FILENO, text, "the output").ok(); }
+Status Print(std::string_view text) { return WriteAll(STDOUT_FILENO, text, "the output"); }
 
 int RunCheck(const CheckFlags& flags) {
   auto options = OptionsOf(flags);
   if (!options.ok()) return FailCheck(flags, options.error());
   if (flags.list) {
-    Print(flags.format == "json"       ? health::RuleListJson(options->config)
-          : flags.format == "markdown" ? health::RuleListMarkdown()
-                                       : health::RuleListText(options->config));
-    return kExitOk;
+    const Status printed =
+        Print(flags.format == "json"       ? health::RuleListJson(options->config)
+              : flags.format == "markdown" ? health::RuleListMarkdown()
+                                           : health::RuleListText(options->config));
+    return printed.ok() ? kExitOk : FailCheck(flags, printed.error());
   }
   if (!flags.explain.empty()) {
     const health::Rule* rule = health::FindRule(flags.explain);
@@ -89,8 +89,8 @@ int RunCheck(const CheckFlags& flags) {
       return FailCheck(flags, {"no check '" + SafeForTerminal(flags.explain) + "'",
                                health::NearRules(flags.explain)});
     }
-    Print(health::RuleText(*rule, options->config));
-    return kExitOk;
+    const Status printed = Print(health::RuleText(*rule, options->config));
+    return printed.ok() ? kExitOk : FailCheck(flags, printed.error());
   }
   if (flags.format == "markdown")
     return FailCheck(flags, {"markdown is for --list", "give --format text"});
@@ -112,11 +112,12 @@ int RunCheck(const CheckFlags& flags) {
         return FailCheck(flags, saved.error());
       }
     }
-    const bool read = Print(Format(flags, report));
-    if (!every || round == flags.rounds || !read) {
+    const Status printed = Print(Format(flags, report));
+    if (!printed.ok()) return FailCheck(flags, printed.error());  // a lost report is none
+    if (!every || round == flags.rounds) {
       return health::ExitStatus(report.verdict, flags.exit_style == "npd");
     }
-    if (flags.format == "text") Print("\n");
+    if (flags.format == "text" && !Print("\n").ok()) return kExitOk;
   }
 }
 

@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t kSharedBytes = std::size_t{64} << 20;
 constexpr std::size_t kNameBytes = 1000;
 constexpr int kDoneStatus = 0;
+constexpr std::int64_t kReapNs = 200'000'000;
 
 struct RecordHead {
   std::uint32_t key_bytes;
@@ -140,11 +141,15 @@ bool ChildProbe::Wait(TimeNs deadline) {
         static_cast<int>(std::clamp<std::int64_t>((left_ns + 999'999) / 1'000'000, 0, 1'000'000)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) return false;
+    // The end of the pipe is the end of the child, some microseconds before it can be reaped; but
+    // nothing may make us wait past the deadline.
+    const std::int64_t most_ns = std::max(deadline.value, NowBoottime().value) + kReapNs;
     int status = 0;
-    pid_t reaped;
-    do {
-      reaped = waitpid(pid_, &status, 0);
-    } while (reaped < 0 && errno == EINTR);
+    pid_t reaped = 0;
+    while ((reaped = waitpid(pid_, &status, WNOHANG)) == 0 || (reaped < 0 && errno == EINTR)) {
+      if (NowBoottime().value >= most_ns) return false;
+      usleep(50);
+    }
     pid_ = -1;
     done_ = reaped > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kDoneStatus;
     died_ = !done_;

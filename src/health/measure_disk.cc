@@ -216,7 +216,9 @@ void MeasureNvme(const Context& context, Readings& out) {
   });
   for (const StuckProbe& probe : context.stuck) {
     if (probe.probe != "NVMe") continue;
-    out.Unknown(fmt::format("{} did not answer within {:.1f} s", probe.at, probe.after_s));
+    out.Unknown(probe.Is(StuckProbe::End::kNotStarted)
+                    ? "no drive could be asked: " + probe.at
+                    : fmt::format("{} did not answer within {:.1f} s", probe.at, probe.after_s));
     any = true;
   }
   if (!any)

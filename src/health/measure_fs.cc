@@ -174,6 +174,10 @@ void MeasureReadOnly(const Context& context, Readings& out) {
 void MeasureHungMounts(const Context& context, Readings& out) {
   for (const StuckProbe& probe : context.stuck) {
     if (probe.probe != "mount") continue;
+    if (probe.Is(StuckProbe::End::kNotStarted)) {
+      out.Unknown("no mount could be asked: " + probe.at);
+      continue;
+    }
     Reading& reading = out.Value(probe.at, probe.after_s);
     reading.status = FindingStatus::kCritical;
     reading.summary = fmt::format("{} does not answer: statfs did not come back within {:.1f} s",
@@ -196,7 +200,8 @@ void MeasureHungMounts(const Context& context, Readings& out) {
       }
       break;
     }
-    if (probe.died) reading.summary = fmt::format("the probe of {} died", probe.at);
+    if (probe.Is(StuckProbe::End::kDied))
+      reading.summary = fmt::format("the probe of {} died", probe.at);
   }
   if (!out.rows().empty()) return;
   if (!NeedStatfs(context, out)) return;

@@ -79,9 +79,11 @@ void MeasureGpuCount(const Context& context, Readings& out) {
 void MeasureGpuDriver(const Context& context, Readings& out) {
   for (const StuckProbe& probe : context.stuck) {
     if (probe.probe != "NVML") continue;
+    if (probe.Is(StuckProbe::End::kNotStarted))
+      return static_cast<void>(out.Unknown("the driver could not be asked: " + probe.at));
     Reading& reading = out.Value("", probe.after_s);
     reading.status = FindingStatus::kCritical;
-    reading.summary = probe.died
+    reading.summary = probe.Is(StuckProbe::End::kDied)
                           ? fmt::format("NVML crashed at {}", probe.at)
                           : fmt::format("the NVIDIA driver did not answer within {:.1f} s, at {}",
                                         probe.after_s, probe.at);

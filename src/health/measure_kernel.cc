@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "health/kmsg.h"
@@ -212,14 +213,22 @@ void MeasureView(const Context& context, Readings& out) {
 }
 
 void MeasureStuckProbes(const Context& context, Readings& out) {
+  std::set<std::string> told;
   for (const StuckProbe& probe : context.stuck) {
     // These are findings of checks of their own.
     if (probe.probe == "mount" || probe.probe == "NVML" || probe.probe == "NVMe") continue;
+    if (!told.insert(probe.probe + ": " + probe.at).second) continue;  // in both samples
+    if (probe.Is(StuckProbe::End::kNotStarted)) {
+      // Our own limits (ulimit -u, -n, pids.max) are no fault of what was to be asked.
+      out.Unknown(fmt::format("{} could not be read: {}", probe.probe, probe.at));
+      continue;
+    }
     Reading& reading = out.Value(probe.probe + ": " + probe.at, probe.after_s);
     reading.status = FindingStatus::kCritical;
-    reading.summary = probe.died ? fmt::format("the probe of {} died at {}", probe.probe, probe.at)
-                                 : fmt::format("reading {} did not come back within {:.1f} s",
-                                               probe.at, probe.after_s);
+    reading.summary =
+        probe.Is(StuckProbe::End::kDied)
+            ? fmt::format("the probe of {} died at {}", probe.probe, probe.at)
+            : fmt::format("reading {} did not come back within {:.1f} s", probe.at, probe.after_s);
     reading.evidence.push_back("it ran in a child of its own, which was killed or left behind");
   }
   if (out.rows().empty()) out.Value("", 0).summary = "every probe came back";

@@ -45,12 +45,14 @@ struct Moment {
   Moment& operator=(Moment&&) = default;
 };
 
-// A probe that did not come back, or died.
+// A probe that did not come back, died, or could not be started.
 struct StuckProbe {
+  enum class End { kHangs, kDied, kNotStarted };
   std::string probe;
-  std::string at;  // what it was reading
-  bool died = false;
+  std::string at;  // what it was reading; of one that was not started: why
+  End end = End::kHangs;
   double after_s = 0;
+  bool Is(End what) const { return end == what; }
 };
 
 // Fills the parsed members from the texts.

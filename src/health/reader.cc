@@ -112,7 +112,7 @@ void NodeReader::Launch(std::string_view probe, std::string_view comm, const Chi
                         std::vector<Running>& into) {
   auto child = ChildProbe::Start(comm, work);
   if (!child.ok()) {
-    stuck_.push_back({std::string(probe), child.error().what, true, 0});
+    stuck_.push_back({std::string(probe), child.error().what, StuckProbe::End::kNotStarted, 0});
     return;
   }
   into.push_back({std::string(probe), std::string(comm), std::move(child).value(), NowBoottime()});
@@ -123,7 +123,8 @@ void NodeReader::Gather(std::vector<Running>& running, Moment& moment, TimeNs de
     const bool done = probe.child.Wait(deadline);
     probe.child.Collect(moment.texts);
     if (done) continue;
-    stuck_.push_back({probe.probe, probe.child.stuck_at(), probe.child.died(),
+    stuck_.push_back({probe.probe, probe.child.stuck_at(),
+                      probe.child.died() ? StuckProbe::End::kDied : StuckProbe::End::kHangs,
                       ToSeconds(NowBoottime() - probe.started)});
     if (probe.probe == "NVML" && !probe.child.died()) {
       TaskRow task;
@@ -241,14 +242,15 @@ void NodeReader::StartMounts(const Moment& first) {
       return probe.comm == comm || probe.child.stuck_at() == mount.mount_point;
     });
     if (ours != abandoned_.end()) {
-      stuck_.push_back(
-          {"mount", mount.mount_point, false, ToSeconds(NowBoottime() - ours->started)});
+      stuck_.push_back({"mount", mount.mount_point, StuckProbe::End::kHangs,
+                        ToSeconds(NowBoottime() - ours->started)});
       continue;
     }
     const auto& waiting = first.tasks.waiting;
     const auto held = std::ranges::find(waiting, comm, &TaskRow::comm);
     if (held != waiting.end()) {
-      stuck_.push_back({"mount", mount.mount_point, false, held->waited_s.value_or(0)});
+      stuck_.push_back(
+          {"mount", mount.mount_point, StuckProbe::End::kHangs, held->waited_s.value_or(0)});
       continue;
     }
     (KindOfMount(mount) == MountKind::kNetwork ? network : local).push_back(std::move(mount));
@@ -291,8 +293,8 @@ void NodeReader::StartSlow(const Moment& first, DurationNs sample) {
 bool NodeReader::NvmlStillHangs() {
   for (const Running& probe : abandoned_) {
     if (probe.probe != "NVML") continue;
-    stuck_.push_back(
-        {"NVML", probe.child.stuck_at(), false, ToSeconds(NowBoottime() - probe.started)});
+    stuck_.push_back({"NVML", probe.child.stuck_at(), StuckProbe::End::kHangs,
+                      ToSeconds(NowBoottime() - probe.started)});
     return true;
   }
   return false;

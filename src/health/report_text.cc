@@ -83,7 +83,14 @@ class Printer {
         finding.id, finding.subject.empty() ? "" : "  " + SafeForTerminal(finding.subject),
         is_new ? "  (new)" : "");
     text_ += fmt::format("      {}\n", SafeForTerminal(finding.summary));
-    if (finding.value && (finding.warning_at || finding.critical_at)) {
+    const Rule* rule = FindRule(finding.id);
+    const auto beyond = [&](const std::optional<double>& limit) {
+      return limit && finding.value &&
+             (rule != nullptr && rule->low_is_bad ? *finding.value <= *limit
+                                                  : *finding.value >= *limit);
+    };
+    // What was judged by something else than the value says it in its summary.
+    if (beyond(finding.warning_at) || beyond(finding.critical_at)) {
       text_ += fmt::format("      {}", ValueText(*finding.value, finding.unit));
       if (finding.warning_at)
         text_ += fmt::format("; warning at {}", ValueText(*finding.warning_at, finding.unit));

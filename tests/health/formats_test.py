@@ -131,6 +131,29 @@ class Formats(unittest.TestCase):
             self.assertEqual(len(err.splitlines()), 1, err)
             self.assertIn(remedy, err)
 
+    def test_a_report_that_is_lost_is_unknown(self):
+        for redirect, reason in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor")):
+            done = subprocess.run(["sh", "-c", f'"$0" check --only memory --sample 50ms {redirect}', os.environ["CULPRIT_PROGRAM"]],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 3)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(reason, done.stderr)
+
+    def test_without_any_descriptor_it_ends(self):
+        done = subprocess.run(["sh", "-c", '"$0" check --sample 50ms <&- >&- 2>&-', os.environ["CULPRIT_PROGRAM"]], timeout=60)
+        self.assertEqual(done.returncode, 3)
+
+    def test_probes_that_cannot_be_started_accuse_nobody(self):
+        # No file descriptor is left for the pipe of a child: that is our own limit.
+        done = subprocess.run(["prlimit", "--nofile=4", os.environ["CULPRIT_PROGRAM"], "check", "--format", "json", *QUICK],
+                              capture_output=True, text=True, timeout=60)
+        report = json.loads(done.stdout)
+        for check_id in ("mount.hung", "culprit.probe"):
+            found = findings(report, check_id)
+            self.assertEqual([f["status"] for f in found], ["UNKNOWN"], found)
+            self.assertIn("Too many open files", found[0]["skipped_reason"])
+        self.assertNotEqual(report["verdict"], "OK")
+
     def test_config_by_id(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write("cpu.load warning=0.000001\nkernel.clock off\n")
