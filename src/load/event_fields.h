@@ -2,8 +2,10 @@
 // they came from a protobuf payload or from a line of text.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tracefile/proto_reader.h"
@@ -12,17 +14,20 @@ namespace culprit::load {
 
 class EventFields {
  public:
+  static constexpr std::size_t kMost = 8;
   static constexpr std::uint32_t kSlots = 16;  // higher numbers are for the raw table alone
 
-  void Clear() { present_ = 0; }
+  using Room = std::array<std::uint64_t, kMost + 1>;
+
+  void Clear() { present_ = more_count_ = 0; }
   void Parse(std::string_view body) {
-    present_ = 0;
+    Clear();
     tracefile::ProtoReader field(body);
     while (field.Next()) {
       if (field.is_bytes()) {
         SetText(field.id(), field.bytes());
       } else {
-        SetNumber(field.id(), field.u64());
+        AddNumber(field.id(), field.u64());
       }
     }
   }
@@ -37,7 +42,20 @@ class EventFields {
     present_ |= 1U << number;
   }
 
-  bool Has(std::uint32_t number) const { return (present_ >> number & 1) != 0; }
+  // One value more of a repeated field; the format has one such field at most in an event.
+  void AddNumber(std::uint32_t number, std::uint64_t value) {
+    if (Has(number) && more_count_ < kMost) more_[more_count_++] = slots_[number].value;
+    SetNumber(number, value);
+  }
+  // All values of the repeated field; `room` holds them.
+  std::span<const std::uint64_t> Repeated(std::uint32_t number, Room& room) const {
+    if (!Has(number)) return {};
+    std::copy_n(more_.begin(), more_count_, room.begin());
+    room[more_count_] = slots_[number].value;
+    return {room.data(), more_count_ + 1U};
+  }
+
+  bool Has(std::uint32_t number) const { return number < kSlots && (present_ >> number & 1) != 0; }
   std::uint64_t u64(std::uint32_t number) const { return Has(number) ? slots_[number].value : 0; }
   std::int64_t i64(std::uint32_t number) const { return static_cast<std::int64_t>(u64(number)); }
   std::int32_t i32(std::uint32_t number) const { return static_cast<std::int32_t>(u64(number)); }
@@ -52,7 +70,9 @@ class EventFields {
     std::string_view text;
   };
   std::array<Slot, kSlots> slots_{};
+  std::array<std::uint64_t, kMost> more_{};
   std::uint32_t present_ = 0;
+  std::uint32_t more_count_ = 0;
 };
 
 }  // namespace culprit::load

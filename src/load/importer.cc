@@ -25,8 +25,6 @@ enum EventField : std::uint32_t {
   kIrqHandlerEntry = 36,
   kIrqHandlerExit = 37,
   kBlockRqIssue = 45,
-  kDirectReclaimBegin = 46,
-  kDirectReclaimEnd = 47,
   kWorkqueueExecuteEnd = 57,
   kWorkqueueExecuteStart = 58,
   kSchedWakeupNew = 114,
@@ -35,7 +33,6 @@ enum EventField : std::uint32_t {
   kBlockRqComplete = 125,
   kBlockRqInsert = 126,
   kBlockRqRequeue = 129,
-  kSignalDeliver = 136,
   kTaskNewtask = 235,
   kTaskRename = 236,
   kSchedProcessExec = 237,
@@ -93,8 +90,11 @@ Importer::Importer(StringPool& strings, const RowSinks& sinks)
       block_rows_(sinks.block_io),
       stack_rows_(sinks.blocked_stack),
       sched_(threads_, {sched_rows_, state_rows_, spurious_rows_}, stats_),
+      args_(strings_, sinks.args),
       slices_(slice_rows_, stats_),
       markers_(strings_, threads_, tracks_, slices_, counter_rows_, stats_),
+      memory_(strings_, threads_, tracks_, counter_rows_, stats_),
+      syscalls_(strings_, slices_, args_, stats_),
       blocks_(block_rows_, stats_),
       task_states_(tracefile::TaskStates::FromRelease("")),
       states_(kCachedStates, kNone) {}
@@ -176,6 +176,11 @@ StringId Importer::KernelSymbol(const EventContext& context, std::uint64_t iid) 
   return strings_.Intern(found->second);
 }
 
+StringId Importer::SymbolOrNumber(const EventContext& context, std::uint64_t iid) {
+  const StringId name = KernelSymbol(context, iid);
+  return name == kNoString ? strings_.Intern(std::to_string(iid)) : name;
+}
+
 void Importer::Counter(std::int64_t ts, TrackId track, double value) {
   Widen(ts);
   counter_rows_.Append({.id = 0, .track_id = track, .ts = ts, .value = value});
@@ -244,6 +249,7 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
                                                         0, fields.text(2).find('+'))));
       return;
     case kPrint:
+      syscalls_.Marker(context.ts, markers_.ThreadTrack(threads_.GetThread(context.tid)));
       markers_.Write(context.ts, context.cpu, context.tid, fields.text(2));
       return;
     case kCpuFrequency:
@@ -279,12 +285,6 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
     case kSoftirqExit:
       IrqSlice(context, true, false, kNoString);
       return;
-    case kDirectReclaimBegin:
-      ThreadSlice(context, true, kNoString, strings_.Intern("mm_vmscan_direct_reclaim"));
-      return;
-    case kDirectReclaimEnd:
-      ThreadSlice(context, false, kNoString, kNoString);
-      return;
     case kMarkVictim: {
       const Utid victim = threads_.GetThread(fields.i32(1));
       slices_.Instant(context.ts, markers_.ThreadTrack(victim), kNoString,
@@ -304,9 +304,8 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
       return;
     }
     case kWorkqueueExecuteStart: {
-      StringId name = KernelSymbol(context, fields.u64(2));
-      if (name == kNoString) name = strings_.Intern(std::to_string(fields.u64(2)));
-      ThreadSlice(context, true, strings_.Intern("workqueue"), name);
+      ThreadSlice(context, true, strings_.Intern("workqueue"),
+                  SymbolOrNumber(context, fields.u64(2)));
       return;
     }
     case kWorkqueueExecuteEnd:
@@ -330,7 +329,7 @@ void Importer::Typed(const EventContext& context, std::uint32_t field, const Eve
       Block(context, field, fields);
       return;
     default:
-      return;
+      Kernel(context, field, fields);
   }
 }
 
@@ -475,6 +474,7 @@ void Importer::EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std:
 
 void Importer::Finish() {
   threads_.Settle();
+  memory_.Settle();
   sched_rows_.Finish();
   state_rows_.Finish();
   spurious_rows_.Finish();
@@ -482,6 +482,7 @@ void Importer::Finish() {
   counter_rows_.Finish();
   block_rows_.Finish();
   stack_rows_.Finish();
+  args_.Finish();
 }
 
 }  // namespace culprit::load

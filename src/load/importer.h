@@ -7,11 +7,14 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "load/arg_sets.h"
 #include "load/block_tracker.h"
 #include "load/event_fields.h"
 #include "load/marker_tracker.h"
+#include "load/memory_tracker.h"
 #include "load/row_stream.h"
 #include "load/rows.h"
 #include "load/sched_tracker.h"
@@ -19,6 +22,7 @@
 #include "load/stack_table.h"
 #include "load/stats.h"
 #include "load/string_pool.h"
+#include "load/syscall_tracker.h"
 #include "load/thread_tracker.h"
 #include "load/trace_index.h"
 #include "load/track_table.h"
@@ -35,6 +39,7 @@ struct RowSinks {
   BlockSink<CounterRow>* counter;
   BlockSink<BlockIoRow>* block_io;
   BlockSink<BlockedStackRow>* blocked_stack;
+  BlockSink<SliceArgRow>* args = nullptr;  // null: nobody asked for arguments
 };
 
 // One event of ftrace as the importer sees it.
@@ -57,6 +62,7 @@ class Importer {
 
   // How prev_state reads on the traced kernel.
   void SetTaskStates(const tracefile::TaskStates& states) { task_states_ = states; }
+  void SetMachine(std::string_view machine) { syscalls_.SetMachine(machine); }
   // Earlier events are in ftrace_event alone.
   void SetAllCpusFrom(std::int64_t ts) { all_cpus_from_ = ts; }
 
@@ -106,11 +112,16 @@ class Importer {
   void Blocked(const EventContext& context, const StackTable::Stack& stack);
   void Generic(const EventContext& context, std::string_view body);
   void Process(const EventContext& context, std::uint32_t field, const EventFields& fields);
+  // What is left: importer_kernel.cc.
+  void Kernel(const EventContext& context, std::uint32_t field, const EventFields& fields);
+  bool Stretch(const EventContext& context, std::uint32_t field, const EventFields& fields);
+  void NetCounter(const EventContext& context, bool is_received, const EventFields& fields);
   void Block(const EventContext& context, std::uint32_t field, const EventFields& fields);
   void CpuCounter(std::int64_t ts, std::uint32_t cpu, StringId type, StringId name, double value);
   void IrqSlice(const EventContext& context, bool is_soft, bool is_begin, StringId name);
   void ThreadSlice(const EventContext& context, bool is_begin, StringId category, StringId name);
   StringId KernelSymbol(const EventContext& context, std::uint64_t iid);
+  StringId SymbolOrNumber(const EventContext& context, std::uint64_t iid);
   Irq IrqOf(const EventContext& context) const;
   Wakeup WakeupOf(const EventContext& context, const EventFields& fields);
 
@@ -127,12 +138,16 @@ class Importer {
   RowStream<BlockIoRow> block_rows_;
   RowStream<BlockedStackRow> stack_rows_;
   SchedTracker sched_;
+  ArgSets args_;
   SliceTracker slices_;
   MarkerTracker markers_;
+  MemoryTracker memory_;
+  SyscallTracker syscalls_;
   BlockTracker blocks_;
   tracefile::TaskStates task_states_;
   std::vector<std::uint32_t> states_;  // by prev_state, of the small ones; kNone: not yet asked
   std::vector<LostGap> lost_gaps_;
+  std::unordered_map<TrackId, std::uint64_t> net_bytes_;
   bool has_newtask_ = false;
   std::int64_t all_cpus_from_ = INT64_MIN;
   std::int64_t first_ts_ = INT64_MAX;

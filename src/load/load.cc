@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "load/append_pool.h"
+#include "load/args_writer.h"
 #include "load/ftrace_text/text_pass.h"
 #include "load/importer.h"
 #include "load/packet_importer.h"
@@ -85,7 +86,9 @@ class Loading {
         is_core_((options.groups & kCore) != 0),
         pool_(database, ThreadsOf(options)),
         sinks_(pool_, &threads_, strings_),
-        importer_(strings_, is_core_ ? sinks_.Refs() : no_sinks_.Refs()) {
+        args_(pool_, "__intrinsic_args",
+              [this](const auto& block, auto& out) { return WriteBlock(block, strings_, out); }),
+        importer_(strings_, Refs()) {
     threads_ = &importer_.threads();
   }
 
@@ -114,6 +117,7 @@ class Loading {
     if (was_stopped_) return Error{"loading was interrupted", ""};
     importer_.Finish();
     sinks_.Finish();
+    args_.Finish();
     if (raw_.has_value()) raw_->Finish();
     CULPRIT_TRY(pool_.Finish());
     CULPRIT_ASSIGN(auto connection, database_.Connect());
@@ -129,6 +133,11 @@ class Loading {
   }
 
  private:
+  RowSinks Refs() {
+    RowSinks refs = is_core_ ? sinks_.Refs() : no_sinks_.Refs();
+    if (wants_raw()) refs.args = &args_;
+    return refs;
+  }
   static unsigned ThreadsOf(const LoadOptions& options) {
     if (options.threads != 0) return options.threads;
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
@@ -144,6 +153,7 @@ class Loading {
   const ThreadTracker* threads_ = nullptr;
   TableSinks sinks_;
   NoSinks no_sinks_;
+  TableSink<SliceArgRow> args_;
   Importer importer_;
   std::optional<RawWriter> raw_;
 };

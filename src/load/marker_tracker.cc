@@ -85,7 +85,7 @@ void MarkerTracker::Write(std::int64_t ts, std::uint32_t cpu, std::int64_t tid,
       // A thread that was never seen cannot have begun one.
       if (marker->tgid == 0 && threads_.FindThread(tid) == kNone) return;
       const Utid utid = WriterOf(tid, marker->tgid);
-      if (!slices_.End(ts, ThreadTrack(utid))) stats_.Add("marker_ends_unmatched");
+      if (slices_.End(ts, ThreadTrack(utid)).row == kNone) stats_.Add("marker_ends_unmatched");
       SeenOn(utid, cpu);
       return;
     }

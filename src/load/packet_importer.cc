@@ -130,6 +130,7 @@ void PacketImporter::SystemInfo(std::string_view body) {
         while (part.Next()) {
           const std::string_view name = NameOf(kNames, part.id());
           if (!name.empty()) metadata_.push_back({std::string(name), std::string(part.bytes())});
+          if (part.id() == tracefile::Utsname::kMachine) importer_.SetMachine(part.bytes());
         }
         break;
       }

@@ -19,9 +19,15 @@ constexpr std::uint32_t kFirstArgSet = 1U << 30;
 constexpr std::uint32_t kSchedSwitch = tracefile::FtraceEvent::kSchedSwitch;
 constexpr std::uint32_t kSchedWaking = tracefile::FtraceEvent::kSchedWaking;
 
+// Elements of an array field, "args[0]" ...; no event has more.
+constexpr std::size_t kMostRepeated = 16;
 bool IsGenericNumber(std::uint32_t field) { return field >= 65536; }
 
 }  // namespace
+
+std::string IndexedKey(std::string_view name, std::size_t index) {
+  return std::string(name) + '[' + std::to_string(index) + ']';
+}
 
 GenericType ReadGenericType(std::string_view descriptor) {
   // DescriptorProto: name 1, field 2 {name 1, number 3, type 5}.
@@ -46,7 +52,12 @@ GenericType ReadGenericType(std::string_view descriptor) {
 
 void RawNames::AddType(const tracefile::EventType& type) {
   AddEvent(type.name);
-  for (const tracefile::EventField& field : type.fields) AddKey(field.name);
+  for (const tracefile::EventField& field : type.fields) {
+    if (!field.repeated) AddKey(field.name);
+    for (std::size_t i = 0; field.repeated && i < kMostRepeated; ++i) {
+      AddKey(IndexedKey(field.name, i));
+    }
+  }
 }
 
 void RawNames::AddGeneric(std::string_view body) {
@@ -211,9 +222,14 @@ void RawWriter::Payload(const EventContext& context, Utid utid, std::uint32_t fi
   const tracefile::EventType* type = tracefile::FindEventType(field);
   if (type == nullptr) return;
   Event(context, utid, type->name);
+  std::size_t repeated = 0;
   while (part.Next()) {
     const tracefile::EventField* known = type->FindField(part.id());
     if (known == nullptr) continue;
+    if (known->repeated && !part.is_bytes()) {
+      Int(IndexedKey(known->name, repeated++), part.i64(), ArgType::kUint);
+      continue;
+    }
     if (known->type == FieldType::kString || known->type == FieldType::kBytes) {
       Text(known->name, part.bytes());
       continue;

@@ -40,6 +40,9 @@ class RawNames {
   std::set<std::string, std::less<>> keys_;
 };
 
+// The key of an element of an array: "args[0]".
+std::string IndexedKey(std::string_view name, std::size_t index);
+
 // A generic event of the newer kind, described once by the recorder.
 struct GenericType {
   std::string name;

@@ -109,6 +109,16 @@ struct ArgRow {
   tables::ArgType type;
 };
 
+struct SliceArgRow {
+  RowId id = 0;
+  std::uint32_t arg_set_id = 0;
+  std::int64_t value = 0;     // kReal: the bits of a double
+  StringId text = kNoString;  // of kString and kJson
+  StringId key = kNoString;
+  StringId flat_key = kNoString;
+  tables::ArgType type = tables::ArgType::kInt;
+};
+
 struct BlockedStackRow {
   RowId id;
   Utid utid;

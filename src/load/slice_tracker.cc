@@ -29,7 +29,7 @@ RowId SliceTracker::Push(Stack& stack, std::int64_t ts, std::int64_t dur, TrackI
                      .arg_set_id = arg_set_id,
                      .depth = static_cast<std::uint32_t>(stack.levels.size())};
   const RowId id = dur == kOpenDur ? slices_.Open(row) : slices_.Append(row);
-  stack.levels.push_back({id, ts, dur, category});
+  stack.levels.push_back({id, ts, dur, category, name, arg_set_id});
   return id;
 }
 
@@ -42,28 +42,41 @@ RowId SliceTracker::Begin(std::int64_t ts, TrackId track, StringId category, Str
   return id;
 }
 
-bool SliceTracker::End(std::int64_t ts, TrackId track, StringId category) {
-  if (!HasOpen(track)) return false;
+SliceEnd SliceTracker::End(std::int64_t ts, TrackId track, StringId category, StringId name,
+                           std::uint32_t new_arg_set) {
+  if (!HasOpen(track)) return {};
   Stack& stack = StackOf(track);
   TakeOffEnded(stack, ts, false);
   for (std::size_t i = stack.levels.size(); i-- > 0;) {
     Level& level = stack.levels[i];
     if (level.dur != kOpenDur) continue;
     if (category != kNoString && level.category != category) continue;
+    if (name != kNoString && level.name != name) continue;
     level.dur = ts - level.ts;
-    if (SliceRow* row = slices_.Find(level.row); row != nullptr) row->dur = level.dur;
+    if (level.arg_set_id == kNone) level.arg_set_id = new_arg_set;
+    const SliceEnd end{level.row, level.arg_set_id};
+    if (SliceRow* row = slices_.Find(level.row); row != nullptr) {
+      row->dur = level.dur;
+      row->arg_set_id = level.arg_set_id;
+    }
     slices_.Close(level.row);
     --stack.open;
     if (i + 1 == stack.levels.size()) stack.levels.pop_back();
-    return true;
+    return end;
   }
-  return false;
+  return {};
 }
 
-RowId SliceTracker::Instant(std::int64_t ts, TrackId track, StringId category, StringId name) {
+RowId SliceTracker::Instant(std::int64_t ts, TrackId track, StringId category, StringId name,
+                            std::uint32_t arg_set_id) {
+  return Complete(ts, 0, track, category, name, arg_set_id);
+}
+
+RowId SliceTracker::Complete(std::int64_t ts, std::int64_t dur, TrackId track, StringId category,
+                             StringId name, std::uint32_t arg_set_id) {
   Stack& stack = StackOf(track);
-  TakeOffEnded(stack, ts, true);
-  return Push(stack, ts, 0, track, category, name, kNone);
+  TakeOffEnded(stack, ts, dur == 0);
+  return Push(stack, ts, dur, track, category, name, arg_set_id);
 }
 
 RowId SliceTracker::BeginFree(std::int64_t ts, TrackId track, StringId category, StringId name) {

@@ -12,15 +12,27 @@
 
 namespace culprit::load {
 
+// What End found; row kNone: there was no such slice.
+struct SliceEnd {
+  RowId row = kNone;
+  std::uint32_t arg_set_id = kNone;
+};
+
 class SliceTracker {
  public:
   SliceTracker(RowStream<SliceRow>& slices, TraceStats& stats) : slices_(slices), stats_(stats) {}
 
   RowId Begin(std::int64_t ts, TrackId track, StringId category, StringId name,
               std::uint32_t arg_set_id = kNone);
-  // Ends the newest open slice of that category (kNoString: any). False: there is none.
-  bool End(std::int64_t ts, TrackId track, StringId category = kNoString);
-  RowId Instant(std::int64_t ts, TrackId track, StringId category, StringId name);
+  // Ends the newest open slice of that category and name (kNoString: any). One without arguments
+  // gets the set `new_arg_set`.
+  SliceEnd End(std::int64_t ts, TrackId track, StringId category = kNoString,
+               StringId name = kNoString, std::uint32_t new_arg_set = kNone);
+  RowId Instant(std::int64_t ts, TrackId track, StringId category, StringId name,
+                std::uint32_t arg_set_id = kNone);
+  // A slice of known duration.
+  RowId Complete(std::int64_t ts, std::int64_t dur, TrackId track, StringId category, StringId name,
+                 std::uint32_t arg_set_id = kNone);
   // A slice that does not nest: others on its track may overlap it. EndFree ends it.
   RowId BeginFree(std::int64_t ts, TrackId track, StringId category, StringId name);
   void EndFree(std::int64_t ts, RowId slice);
@@ -35,6 +47,8 @@ class SliceTracker {
     std::int64_t ts;
     std::int64_t dur;
     StringId category;
+    StringId name;
+    std::uint32_t arg_set_id;
   };
   struct Stack {
     std::vector<Level> levels;

@@ -65,6 +65,7 @@ class ThreadTracker {
     return StartThread(std::nullopt, tid);
   }
   Utid FindThread(std::int64_t tid) const;  // kNone: not alive
+  bool IsAlive(Utid utid) const;
   Upid GetProcess(std::int64_t pid);
   // The thread `tid` of process `pid`, both made when they are new.
   Utid ThreadOfProcess(std::int64_t tid, std::int64_t pid);
@@ -98,7 +99,6 @@ class ThreadTracker {
   std::uint64_t conflicts() const { return conflicts_; }
 
  private:
-  bool IsAlive(Utid utid) const;
   Utid FindInProcess(std::int64_t tid, std::int64_t pid) const;
   void SetLive(std::int64_t tid, Utid utid);
   void ForgetTid(std::int64_t tid);

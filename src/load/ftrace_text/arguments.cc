@@ -82,6 +82,23 @@ void ReadBlock(const EventType& type, std::string_view arguments, EventFields& f
   }
 }
 
+// "NR 257 (ffffff9c, 7ffe5b, 90800, 0, 0, 0)" and "NR 257 = 3".
+void ReadSyscall(const EventType& type, std::string_view arguments, EventFields& fields) {
+  const std::vector<std::string_view> words = SplitWords(arguments);
+  if (words.size() < 2 || words[0] != "NR") return;
+  SetField(type, "id", LeadingNumber(words[1]).value_or(~std::uint64_t{0}), fields);
+  if (words.size() > 3 && words[2] == "=") {
+    SetField(type, "ret", LeadingNumber(words[3]).value_or(0), fields);
+    return;
+  }
+  const EventField* args = type.FindField("args");
+  for (std::size_t i = 2; args != nullptr && i < words.size(); ++i) {
+    std::string_view word = words[i];
+    if (word.starts_with('(')) word.remove_prefix(1);
+    if (const auto value = LeadingNumber(word, 16)) fields.AddNumber(args->number, *value);
+  }
+}
+
 // trace-cmd: "comm:tid [prio] ..."; returns what is behind.
 bool ReadTask(std::string_view text, std::string_view& comm, std::int64_t& tid, std::int32_t& prio,
               std::string_view& behind) {
@@ -132,6 +149,10 @@ void ReadArguments(const EventType& type, std::string_view arguments, EventField
     constexpr std::string_view kWriter = "tracing_mark_write: ";
     if (arguments.starts_with(kWriter)) arguments.remove_prefix(kWriter.size());
     SetField(type, "buf", arguments, fields);
+    return;
+  }
+  if (type.group == "raw_syscalls") {
+    ReadSyscall(type, arguments, fields);
     return;
   }
   if (type.group == "block" && arguments.find('=') == std::string_view::npos) {

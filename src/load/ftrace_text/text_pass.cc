@@ -124,6 +124,15 @@ void TextPass::Raw(RawWriter& raw, const EventContext& context, Utid utid, const
   ReadArguments(*type, line.arguments, fields_);
   for (const tracefile::EventField& field : type->fields) {
     if (field.number >= EventFields::kSlots || !fields_.Has(field.number)) continue;
+    if (field.repeated) {
+      EventFields::Room room;
+      std::size_t i = 0;
+      for (const std::uint64_t element : fields_.Repeated(field.number, room)) {
+        raw.Int(IndexedKey(field.name, i++), static_cast<std::int64_t>(element),
+                tables::ArgType::kUint);
+      }
+      continue;
+    }
     const std::string_view value = fields_.text(field.number);
     if (value.data() != nullptr) {
       raw.Text(field.name, value);

@@ -21,11 +21,11 @@ CREATE TABLE __intrinsic_args (
 
 CREATE VIEW args AS
 WITH every AS (
-  SELECT id::BIGINT AS id, arg_set_id::BIGINT AS arg_set_id, flat_key, key, int_value, string_value, real_value,
+  SELECT id + 2147483648 AS id, arg_set_id::BIGINT AS arg_set_id, flat_key, key, int_value, string_value, real_value,
          value_type
   FROM __intrinsic_args
   UNION ALL
-  SELECT id::BIGINT, arg_set_id::BIGINT, key::VARCHAR, key::VARCHAR, int_value, string_value, NULL, value_type
+  SELECT id::BIGINT, arg_set_id::BIGINT, split_part(key::VARCHAR, '[', 1), key::VARCHAR, int_value, string_value, NULL, value_type
   FROM __intrinsic_ftrace_args
 )
 SELECT id, arg_set_id, flat_key, key, int_value, string_value, real_value, value_type::VARCHAR AS value_type,
