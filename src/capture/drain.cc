@@ -41,10 +41,9 @@ void Raise(const UniqueFd& event) { static_cast<void>(eventfd_write(event.get(),
 
 Result<std::unique_ptr<Drain>> Drain::Open(KernelSession& kernel, Options options) {
   std::unique_ptr<Drain> drain(new Drain(kernel, std::move(options)));
-  for (const int cpu : kernel.cpus()) {
-    CULPRIT_ASSIGN(RingReader reader,
-                   RingReader::Open(kernel.directory(), cpu, kernel.page_bytes()));
-    drain->readers_.push_back(std::move(reader));
+  CULPRIT_TRY(drain->OpenReaders(kernel.directory(), kernel.cpus()));
+  if (const auto& markers = kernel.top_level_markers(); markers) {
+    CULPRIT_TRY(drain->OpenReaders(markers->directory(), kernel.cpus()));
   }
   CULPRIT_ASSIGN(drain->stop_, MakeEventFd());
   CULPRIT_ASSIGN(drain->full_, MakeEventFd());
@@ -52,6 +51,28 @@ Result<std::unique_ptr<Drain>> Drain::Open(KernelSession& kernel, Options option
   drain->in_memory_ = free && *free < 3 * kernel.ring_bytes() + kSpareBytes;
   CULPRIT_TRY(drain->OpenSegment());
   return drain;
+}
+
+Status Drain::OpenReaders(const kernel::TraceDirectory& directory, const std::vector<int>& cpus) {
+  for (const int cpu : cpus) {
+    CULPRIT_ASSIGN(RingReader reader, RingReader::Open(directory, cpu, kernel_.page_bytes()));
+    readers_.push_back(std::move(reader));
+  }
+  return {};
+}
+
+RingStats Drain::StatsOf(std::size_t reader) const {
+  const int cpu = readers_[reader].cpu();
+  return IsMarkers(reader) ? kernel_.MarkerStats(cpu) : kernel_.Stats(cpu);
+}
+
+bool Drain::MayRead(std::size_t reader) {
+  if (!IsMarkers(reader)) return true;
+  // One look for all rings of a round.
+  if (reader == kernel_.cpus().size() && !markers_ended_) {
+    markers_ended_ = !kernel_.top_level_markers()->IsAlone();
+  }
+  return !markers_ended_;
 }
 
 Drain::~Drain() {
@@ -63,7 +84,7 @@ Drain::~Drain() {
 Status Drain::OpenSegment() {
   std::vector<SpoolFile> spools;
   std::vector<RingStats> stats;
-  for (const RingReader& reader : readers_) {
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
     if (in_memory_) {
       const int fd = memfd_create("culprit-spool", MFD_CLOEXEC);
       if (fd < 0) return ErrnoError("make a file in memory", "", errno);
@@ -72,7 +93,7 @@ Status Drain::OpenSegment() {
       CULPRIT_ASSIGN(UniqueFd fd, OpenNamelessFile(options_.spool_directory));
       spools.push_back({std::move(fd)});
     }
-    stats.push_back(kernel_.Stats(reader.cpu()));
+    stats.push_back(StatsOf(i));
   }
   spools_ = std::move(spools);
   at_start_ = std::move(stats);
@@ -87,9 +108,10 @@ FtraceSpool Drain::CloseSegment() {
     cpu.pages = std::move(spools_[i].fd);
     cpu.page_count = spools_[i].bytes / kernel_.page_bytes();
     cpu.at_start = at_start_[i];
-    cpu.at_end = kernel_.Stats(cpu.cpu);
+    cpu.at_end = StatsOf(i);
     closed_bytes_ += spools_[i].bytes;
-    spool.cpus.push_back(std::move(cpu));
+    if (IsMarkers(i)) lost_markers_ += LostEvents(cpu.at_end) - LostEvents(cpu.at_start);
+    (IsMarkers(i) ? spool.marker_cpus : spool.cpus).push_back(std::move(cpu));
   }
   return spool;
 }
@@ -130,6 +152,7 @@ bool Drain::MoveRound() {
   const std::lock_guard lock(mutex_);
   bool presses = false;
   for (std::size_t i = 0; i < readers_.size(); ++i) {
+    if (!MayRead(i)) continue;
     const std::uint64_t before = spools_[i].bytes;
     const auto outcome = readers_[i].MoveFullPages(spools_[i]);
     if (!outcome) {
@@ -182,15 +205,28 @@ std::string Drain::FullReason() const {
   return reason_;
 }
 
+std::string Drain::MarkersNote() const {
+  if (markers_ended_) {
+    return "markers end early: somebody began to trace in the kernel's top-level buffer";
+  }
+  if (lost_markers_ == 0) return "";
+  return std::to_string(lost_markers_) + " markers were lost in the kernel's top-level buffer";
+}
+
+Result<RingReader::Outcome> Drain::MoveLive(std::size_t reader) {
+  CULPRIT_ASSIGN(const RingReader::Outcome outcome,
+                 readers_[reader].MoveFullPages(spools_[reader]));
+  if (outcome == RingReader::Outcome::kSpoolFull) return outcome;
+  return readers_[reader].MoveOpenPage(spools_[reader]);
+}
+
 Result<FtraceSpool> Drain::NextSegment() {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < readers_.size() && reason_.empty(); ++i) {
-    for (const auto move : {&RingReader::MoveFullPages, &RingReader::MoveOpenPage}) {
-      CULPRIT_ASSIGN(const RingReader::Outcome outcome, (readers_[i].*move)(spools_[i]));
-      if (outcome == RingReader::Outcome::kSpoolFull) {
-        SetFull("the disk of " + options_.spool_directory + " is full");
-        break;
-      }
+    if (!MayRead(i)) continue;
+    CULPRIT_ASSIGN(const RingReader::Outcome outcome, MoveLive(i));
+    if (outcome == RingReader::Outcome::kSpoolFull) {
+      SetFull("the disk of " + options_.spool_directory + " is full");
     }
   }
   CountBytes();
@@ -220,7 +256,10 @@ Result<FtraceSpool> Drain::Finish() {
   }
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < readers_.size(); ++i) {
-    CULPRIT_ASSIGN(const RingReader::Outcome outcome, readers_[i].MoveAll(spools_[i]));
+    if (!MayRead(i)) continue;
+    // The top-level buffer goes on recording: a marker that comes now is not waited for.
+    CULPRIT_ASSIGN(const RingReader::Outcome outcome,
+                   IsMarkers(i) ? MoveLive(i) : readers_[i].MoveAll(spools_[i]));
     if (outcome == RingReader::Outcome::kSpoolFull) {
       SetFull("the disk of " + options_.spool_directory + " is full");
       break;

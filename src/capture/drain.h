@@ -44,6 +44,9 @@ class Drain {
   // After the kernel has stopped: ends the thread and gives the rest.
   Result<FtraceSpool> Finish();
 
+  // What became of markers of the top-level buffer, where not all was well.
+  std::string MarkersNote() const;
+
   // Readable once the spool takes no more (full disk, max_bytes, a failing read): stop then.
   int full_fd() const { return full_.get(); }
   // Why; empty while all is well.
@@ -59,11 +62,22 @@ class Drain {
   [[nodiscard]] Status OpenSegment();
   FtraceSpool CloseSegment();
   void SetFull(std::string reason);
+  [[nodiscard]] Status OpenReaders(const kernel::TraceDirectory& directory,
+                                   const std::vector<int>& cpus);
+  // Of `readers_`: the rings of the recording come first, then those of the top-level buffer.
+  bool IsMarkers(std::size_t reader) const { return reader >= kernel_.cpus().size(); }
+  RingStats StatsOf(std::size_t reader) const;
+  // False for markers once somebody else traces in the top-level buffer: that is not ours to read.
+  bool MayRead(std::size_t reader);
+  // What is in a ring that goes on recording, up to now.
+  Result<RingReader::Outcome> MoveLive(std::size_t reader);
   bool RoomLeft();
   void CountBytes();
 
   KernelSession& kernel_;
   Options options_;
+  bool markers_ended_ = false;
+  std::uint64_t lost_markers_ = 0;  // of closed segments
   bool in_memory_ = false;  // no room on the disk: the spool is memory, bounded by the rings' size
 
   mutable std::mutex mutex_;  // readers_, spools_, started_, reason_

@@ -19,6 +19,8 @@ constexpr std::uint64_t kBundleNs = 250'000'000;
 
 constexpr std::size_t kMostSamples = 5;
 
+constexpr std::string_view kMarkerEvent = "ftrace/print";
+
 std::uint32_t StatusOf(PageFault fault) {
   switch (fault) {
     case PageFault::kShortPage:
@@ -37,7 +39,11 @@ std::uint32_t StatusOf(PageFault fault) {
 class ChunkEncoder {
  public:
   ChunkEncoder(const EncodePlan& plan, BundleWriter& bundle, const ChunkInput& input)
-      : plan_(plan), cpu_(input.cpu), bundle_(bundle), next_switch_is_full_(input.is_first) {
+      : plan_(plan),
+        cpu_(input.cpu),
+        bundle_(bundle),
+        only_markers_(input.is_markers),
+        next_switch_is_full_(input.is_first) {
     bundle_.SetCpu(input.cpu);
     output_.stacks = bundle_.stacks();
     output_.counts.resize(plan.events().size());
@@ -45,7 +51,8 @@ class ChunkEncoder {
 
   void AddPage(std::span<const std::byte> bytes) {
     kernel::RingPage page(bytes, plan_.page(), plan_.record());
-    if (page.has_lost()) BeginAfterGap(page);
+    // Markers that are missing say nothing of the CPU's switches.
+    if (page.has_lost() && !only_markers_) BeginAfterGap(page);
     kernel::RingRecord record;
     while (page.Next(record)) AddRecord(record);
     if (page.fault() == PageFault::kNone) return;
@@ -87,6 +94,7 @@ class ChunkEncoder {
     std::uint16_t id;
     std::memcpy(&id, record.data.data() + plan_.type_offset(), sizeof(id));
     const EventPlan* event = plan_.Find(id);
+    if (only_markers_ && (event == nullptr || event->name != kMarkerEvent)) return;
     if (event == nullptr) {
       Fail(Status::kInvalidEvent, time_ns,
            "event id " + std::to_string(id) + ", for which there is no format");
@@ -141,6 +149,7 @@ class ChunkEncoder {
   const EncodePlan& plan_;
   int cpu_;
   BundleWriter& bundle_;
+  bool only_markers_;
   ChunkOutput output_;
   bool next_switch_is_full_;
   bool gap_is_open_ = false;

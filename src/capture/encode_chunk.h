@@ -18,7 +18,8 @@ struct ChunkInput {
   int cpu = 0;
   std::span<const std::byte> pages;  // whole sub-buffers
   std::size_t page_bytes = 0;
-  bool is_first = false;  // of its CPU
+  bool is_first = false;    // of its CPU
+  bool is_markers = false;  // a ring of FtraceSpool::marker_cpus: print events alone
 };
 
 struct EncodedBundle {

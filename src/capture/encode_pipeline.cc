@@ -53,11 +53,11 @@ Pipeline::Pipeline(const FtraceSpool& spool, const EncodePlan& plan, LazySymbols
       symbols_(symbols),
       writer_(writer),
       counts_(plan.events().size()),
-      cpus_(spool.cpus.size()) {}
+      cpus_(spool.cpus.size() + spool.marker_cpus.size()) {}
 
 Status Pipeline::Prepare() {
-  for (std::size_t i = 0; i < spool_.cpus.size(); ++i) {
-    cpus_[i].summary.cpu = spool_.cpus[i].cpu;
+  for (std::size_t i = 0; i < cpus_.size(); ++i) {
+    cpus_[i].summary.cpu = SpoolOf(i).cpu;
     CULPRIT_TRY(Enqueue(i, 0));
   }
   return {};
@@ -82,7 +82,7 @@ Status Pipeline::Run(unsigned threads, bool low_priority) {
 }
 
 Status Pipeline::Read(std::size_t cpu, std::uint64_t page, std::span<std::byte> into) const {
-  const CpuSpool& spool = spool_.cpus[cpu];
+  const CpuSpool& spool = SpoolOf(cpu);
   std::size_t done = 0;
   while (done < into.size()) {
     const ssize_t got = ::pread(spool.pages.get(), into.data() + done, into.size() - done,
@@ -109,7 +109,7 @@ Result<std::uint64_t> Pipeline::PageStart(std::size_t cpu, std::uint64_t page) c
 // Puts a CPU among those that wait for their chunk at `page`; nothing when there is none.
 Status Pipeline::Enqueue(std::size_t cpu, std::uint64_t page) {
   cpus_[cpu].next_page = page;
-  if (page >= spool_.cpus[cpu].page_count) return {};
+  if (page >= SpoolOf(cpu).page_count) return {};
   CULPRIT_ASSIGN(const std::uint64_t start_ns, PageStart(cpu, page));
   waiting_.push({start_ns, cpu});
   return {};
@@ -131,10 +131,10 @@ Status Pipeline::Encode(Chunk& chunk, std::vector<std::byte>& buffer, BundleWrit
     CULPRIT_TRY(Enqueue(chunk.cpu, chunk.first_page + chunk.pages));
     progress_.notify_all();
   }
-  output = EncodeChunk(plan_, bundle,
-                       {spool_.cpus[chunk.cpu].cpu,
-                        std::span<const std::byte>(buffer).first(chunk.pages * PageBytes()),
-                        PageBytes(), chunk.number == 0});
+  output = EncodeChunk(
+      plan_, bundle,
+      {SpoolOf(chunk.cpu).cpu, std::span<const std::byte>(buffer).first(chunk.pages * PageBytes()),
+       PageBytes(), chunk.number == 0, IsMarkers(chunk.cpu)});
   return {};
 }
 
@@ -152,7 +152,7 @@ void Pipeline::Work() {
     const Waiting next = waiting_.top();
     waiting_.pop();
     Cpu& cpu = cpus_[next.cpu];
-    const std::uint64_t left = spool_.cpus[next.cpu].page_count - cpu.next_page;
+    const std::uint64_t left = SpoolOf(next.cpu).page_count - cpu.next_page;
     const std::uint64_t most = std::max<std::uint64_t>(1, kChunkBytes / PageBytes());
     Chunk chunk{next.cpu, cpu.next_chunk++, next.start_ns, cpu.next_page,
                 static_cast<std::size_t>(std::min(left, most))};
@@ -270,8 +270,9 @@ void Pipeline::WriteReady(std::unique_lock<std::mutex>& lock) {
 }
 
 void Pipeline::Summarise(EncodeSummary& summary) const {
-  for (const Cpu& cpu : cpus_) {
-    summary.cpus.push_back(cpu.summary);
+  for (std::size_t i = 0; i < cpus_.size(); ++i) {
+    const Cpu& cpu = cpus_[i];
+    if (!IsMarkers(i)) summary.cpus.push_back(cpu.summary);
     summary.total_events += cpu.summary.events;
     if (cpu.summary.first && (!summary.first || *cpu.summary.first < *summary.first)) {
       summary.first = cpu.summary.first;

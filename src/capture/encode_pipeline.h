@@ -88,6 +88,11 @@ class Pipeline {
   void WriteReady(std::unique_lock<std::mutex>& lock);
   bool TakeEarliest(std::string& block);
   std::uint64_t PageBytes() const { return spool_.page_bytes; }
+  // `index` counts the rings of the recording first, then those of the markers.
+  bool IsMarkers(std::size_t index) const { return index >= spool_.cpus.size(); }
+  const CpuSpool& SpoolOf(std::size_t index) const {
+    return IsMarkers(index) ? spool_.marker_cpus[index - spool_.cpus.size()] : spool_.cpus[index];
+  }
 
   const FtraceSpool& spool_;
   const EncodePlan& plan_;

@@ -23,6 +23,7 @@ struct Texts {
   std::string instance;
   std::string tracing_on;
   std::string events_enable;
+  std::vector<ControlWrite> restores;
 };
 
 // Everything below runs in the guardian and calls async-signal-safe functions alone.
@@ -64,6 +65,11 @@ void WriteText(const char* path, const char* text, std::size_t size) {
     got = read(life_pipe, &byte, 1);
   } while (got > 0 || (got < 0 && errno == EINTR));
 
+  if (access(texts.instance.c_str(), F_OK) == 0) {
+    for (const ControlWrite& restore : texts.restores) {
+      WriteText(restore.path.c_str(), restore.text.c_str(), restore.text.size());
+    }
+  }
   constexpr int kTries = 1500;  // of 20 ms: somebody may hold a file of the instance open
   constexpr timespec kPause = {0, 20'000'000};
   for (int i = 0; i < kTries; ++i) {
@@ -89,9 +95,10 @@ Result<Pipe> MakePipe() {
 
 }  // namespace
 
-Result<Guardian> Guardian::Start(const kernel::TraceDirectory& instance) {
+Result<Guardian> Guardian::Start(const kernel::TraceDirectory& instance,
+                                 const std::vector<ControlWrite>& restores) {
   const Texts texts{instance.path(), instance.PathOf("tracing_on"),
-                    instance.PathOf("events/enable")};
+                    instance.PathOf("events/enable"), restores};
   CULPRIT_ASSIGN(Pipe life, MakePipe());
   CULPRIT_ASSIGN(Pipe guard, MakePipe());
   const pid_t pid = fork();

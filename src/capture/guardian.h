@@ -7,8 +7,11 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "base/file.h"
 #include "base/result.h"
+#include "capture/top_level_markers.h"
 #include "kernel/tracefs.h"
 
 namespace culprit::capture {
@@ -16,7 +19,9 @@ namespace culprit::capture {
 class Guardian {
  public:
   // Starts the process. Safe in a program with threads: the child allocates nothing.
-  static Result<Guardian> Start(const kernel::TraceDirectory& instance);
+  // `restores` are written when the recorder ends without having removed the instance.
+  static Result<Guardian> Start(const kernel::TraceDirectory& instance,
+                                const std::vector<ControlWrite>& restores = {});
 
   Guardian(Guardian&& other) noexcept;
   Guardian& operator=(Guardian&& other) noexcept;

@@ -18,6 +18,8 @@ namespace culprit::capture {
 namespace {
 
 constexpr std::uint64_t kLeastRingBytes = std::uint64_t{2} << 20;
+// Of the top-level buffer: some 20,000 markers a CPU between two looks.
+constexpr std::uint64_t kMarkerRingBytes = std::uint64_t{2} << 20;
 
 // A poll on trace_pipe_raw returns, and the reader's thread wakes, when a ring is this full.
 constexpr std::string_view kBufferPercent = "50";
@@ -61,6 +63,11 @@ std::vector<std::string> ThreadsOf(std::int32_t pid) {
   return tids;
 }
 
+RingStats StatsOf(const kernel::TraceDirectory& directory, int cpu) {
+  const auto text = directory.Read(kernel::TraceDirectory::CpuFile(cpu, "stats"));
+  return text ? ParseRingStats(*text) : RingStats{};
+}
+
 }  // namespace
 
 std::string_view TraceClockName(TraceClock clock) {
@@ -94,9 +101,10 @@ Result<bool> StackTriggerStaysInside(const kernel::TraceDirectory& instance) {
   return inside;
 }
 
-Result<KernelSession> KernelSession::Open(Instance instance, const RecordConfig& config) {
+Result<KernelSession> KernelSession::Open(Instance instance, const RecordConfig& config,
+                                          std::optional<TopLevelMarkers> markers) {
   CULPRIT_ASSIGN(const std::vector<std::string> available, instance.tracefs().AvailableEvents());
-  KernelSession session(std::move(instance));
+  KernelSession session(std::move(instance), std::move(markers));
   session.ChooseEvents(config, available);
   if (config.d_state_stacks) session.SetUpStacks();
   CULPRIT_TRY(session.SetUpRings(config));
@@ -189,10 +197,17 @@ void KernelSession::SetUpStacks() {
 }
 
 void KernelSession::SetUpMarkers() {
-  if (directory().SetOption("copy_trace_marker", true)) return;
-  notes_.push_back(
-      "no markers: this kernel delivers trace_marker to the top-level buffer alone, which belongs "
-      "to everybody (copy_trace_marker is missing)");
+  if (!markers_) {
+    static_cast<void>(directory().SetOption(kCopyTraceMarker, true));
+  } else if (const Status begun = markers_->Begin(description_.clock, kMarkerRingBytes); !begun) {
+    notes_.push_back("no markers: " + begun.error().what);
+    markers_.reset();
+  }
+}
+
+Status KernelSession::Remove() {
+  if (markers_) markers_->End();
+  return instance_.Remove();
 }
 
 Status KernelSession::FilterPids(const std::vector<std::int32_t>& pids) {
@@ -239,9 +254,10 @@ void KernelSession::ReadDescription() {
   }
 }
 
-RingStats KernelSession::Stats(int cpu) const {
-  const auto text = directory().Read(kernel::TraceDirectory::CpuFile(cpu, "stats"));
-  return text ? ParseRingStats(*text) : RingStats{};
+RingStats KernelSession::Stats(int cpu) const { return StatsOf(directory(), cpu); }
+
+RingStats KernelSession::MarkerStats(int cpu) const {
+  return markers_ ? StatsOf(markers_->directory(), cpu) : RingStats{};
 }
 
 FtraceSpool KernelSession::Description() const {

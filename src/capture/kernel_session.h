@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "capture/record_config.h"
 #include "capture/ring_stats.h"
 #include "capture/spool.h"
+#include "capture/top_level_markers.h"
 #include "kernel/tracefs.h"
 
 namespace culprit::capture {
@@ -34,14 +36,17 @@ class KernelSession {
  public:
   // Sets a fresh instance up, tracing off. What this kernel lacks or refuses and the recording can
   // do without goes to notes().
-  static Result<KernelSession> Open(Instance instance, const RecordConfig& config);
+  // `markers`: where the texts of trace_marker come from if not from the instance.
+  static Result<KernelSession> Open(Instance instance, const RecordConfig& config,
+                                    std::optional<TopLevelMarkers> markers = std::nullopt);
 
   [[nodiscard]] Status Start() { return directory().SetTracingOn(true); }
   [[nodiscard]] Status Stop() { return directory().SetTracingOn(false); }
   // Removes the instance.
-  [[nodiscard]] Status Remove() { return instance_.Remove(); }
+  [[nodiscard]] Status Remove();
 
   const kernel::TraceDirectory& directory() const { return instance_.directory(); }
+  const std::optional<TopLevelMarkers>& top_level_markers() const { return markers_; }
   const std::string& name() const { return instance_.name(); }
   const std::vector<int>& cpus() const { return cpus_; }
   std::uint64_t ring_bytes_per_cpu() const { return ring_bytes_per_cpu_; }
@@ -54,22 +59,26 @@ class KernelSession {
 
   // Zeros for a CPU that never was online.
   RingStats Stats(int cpu) const;
+  // Of the top-level buffer.
+  RingStats MarkerStats(int cpu) const;
 
   // A spool with everything that describes the events, and no pages.
   FtraceSpool Description() const;
 
  private:
-  explicit KernelSession(Instance instance) : instance_(std::move(instance)) {}
+  KernelSession(Instance instance, std::optional<TopLevelMarkers> markers)
+      : instance_(std::move(instance)), markers_(std::move(markers)) {}
 
   [[nodiscard]] Status SetUpRings(const RecordConfig& config);
   void ChooseEvents(const RecordConfig& config, const std::vector<std::string>& available);
   void EnableEvents(const std::vector<std::string>& available);
-  void SetUpMarkers();
   void SetUpStacks();
+  void SetUpMarkers();
   [[nodiscard]] Status FilterPids(const std::vector<std::int32_t>& pids);
   void ReadDescription();
 
   Instance instance_;
+  std::optional<TopLevelMarkers> markers_;
   std::vector<int> cpus_;
   std::uint64_t ring_bytes_per_cpu_ = 0;
   std::uint64_t ring_bytes_ = 0;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "capture/instance.h"
 #include "capture/kernel_session.h"
+#include "capture/top_level_markers.h"
 #include "kernel/proc_scan.h"
 #include "kernel/proc_task.h"
 #include "kernel/tracefs.h"
@@ -205,10 +206,12 @@ void Preflighter::CheckMarkers() {
   if (options && options->find("copy_trace_marker") != options->npos) {
     return Ready("trace_marker reaches private instances");
   }
-  Less(
-      "markers that programs write to trace_marker will be missing: this kernel has no "
-      "copy_trace_marker",
-      "use a newer kernel (Linux 6.17)");
+  const auto borrowed = TopLevelMarkers::Inspect(tracefs_->top(), directory.SubBufferBytes());
+  if (borrowed) {
+    return Ready("trace_marker is read from the top-level buffer, where nobody else traces");
+  }
+  Less("markers that programs write to trace_marker will be missing: " + borrowed.error().what,
+       borrowed.error().remedy + "; or use a newer kernel (Linux 6.17)");
 }
 
 void Preflighter::CheckOtherTracers() {

@@ -73,6 +73,8 @@ struct RecordConfig {
   bool d_state_stacks = false;
   // What programs write to trace_marker (event ftrace/print).
   bool markers = false;
+  // Read them from the top-level buffer even where the kernel can copy them: for tests.
+  bool markers_from_top_level = false;
   // Record only these processes with all their threads and later children; none is all.
   std::vector<std::int32_t> pids;
   // Switches and wakings in columns (CompactSched): a third of the file size.

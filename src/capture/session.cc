@@ -19,6 +19,10 @@ ScanParts PartsOf(const ProcessScan& scan) {
   return {.tree = true, .thread_names = scan.thread_names, .stats = true};
 }
 
+bool CopiesMarkers(const Instance& instance) {
+  return instance.directory().Has(JoinPath("options", kCopyTraceMarker));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::Start(RecordConfig config, Options options) {
@@ -59,9 +63,21 @@ Status Session::SetUpKernel() {
     notes_.push_back(removed.error().ToString());
   }
   CULPRIT_ASSIGN(Instance instance, Instance::Create(tracefs));
-  CULPRIT_ASSIGN(Guardian guardian, Guardian::Start(instance.directory()));
+  std::optional<TopLevelMarkers> markers;
+  if (config_.markers && (config_.markers_from_top_level || !CopiesMarkers(instance))) {
+    auto borrowed = TopLevelMarkers::Inspect(tracefs.top(), instance.directory().SubBufferBytes());
+    if (borrowed) {
+      markers.emplace(std::move(borrowed).value());
+    } else {
+      notes_.push_back("no markers: " + borrowed.error().ToString());
+    }
+  }
+  CULPRIT_ASSIGN(Guardian guardian,
+                 Guardian::Start(instance.directory(),
+                                 markers ? markers->restores() : std::vector<ControlWrite>()));
   guardian_.emplace(std::move(guardian));
-  CULPRIT_ASSIGN(KernelSession kernel, KernelSession::Open(std::move(instance), config_));
+  CULPRIT_ASSIGN(KernelSession kernel,
+                 KernelSession::Open(std::move(instance), config_, std::move(markers)));
   kernel_.emplace(std::move(kernel));
   notes_.insert(notes_.end(), kernel_->notes().begin(), kernel_->notes().end());
   if (kernel_->events().empty() && !config_.events.empty()) {
@@ -126,7 +142,10 @@ bool Session::RingIsFull() const {
 Status Session::ResumeDrain() { return drain_ ? drain_->Resume() : Status(); }
 
 Status Session::RenewGuardian() {
-  CULPRIT_ASSIGN(Guardian next, Guardian::Start(kernel_->directory()));
+  const auto& markers = kernel_->top_level_markers();
+  CULPRIT_ASSIGN(Guardian next,
+                 Guardian::Start(kernel_->directory(),
+                                 markers ? markers->restores() : std::vector<ControlWrite>()));
   *guardian_ = std::move(next);
   return {};
 }
@@ -168,6 +187,7 @@ Result<Segment> Session::Finish() {
   }
   if (drain_) {
     CULPRIT_ASSIGN(segment.ftrace, drain_->Finish());
+    if (std::string note = drain_->MarkersNote(); !note.empty()) notes_.push_back(std::move(note));
     drain_.reset();
   }
   if (kernel_) {

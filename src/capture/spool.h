@@ -48,6 +48,9 @@ struct FtraceSpool {
   std::vector<EventFormatText> formats;
   std::string printk_formats;  // address -> string of __trace_printk and tracepoint_string
   std::vector<CpuSpool> cpus;
+  // The top-level buffer's rings, where a kernel delivers trace_marker to that alone: of their
+  // events the markers count and nothing else.
+  std::vector<CpuSpool> marker_cpus;
   // Events that were asked for and that the kernel refused, by "group/name".
   std::vector<std::string> unknown_events;
   std::vector<std::string> failed_events;

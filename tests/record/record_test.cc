@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "capture/session.h"
 #include "record_support.h"
 
 namespace culprit::record_test {
@@ -74,6 +75,84 @@ TEST_F(Record, PerfettosConfigWorksAsItStands) {
   struct stat info {};
   ASSERT_EQ(stat(Path("t.pftrace").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600U);
+}
+
+// As on kernels whose instances get no copies: this one's option stays off.
+TEST_F(Record, MarkersOfTheTopLevelBuffer) {
+  const auto tracefs = kernel::Tracefs::FindOrMount();
+  ASSERT_TRUE(tracefs.ok());
+  const kernel::TraceDirectory& top = tracefs->top();
+  if (const auto free = capture::TopLevelMarkers::Inspect(top, top.SubBufferBytes()); !free.ok()) {
+    GTEST_SKIP() << free.error().ToString();
+  }
+  const std::string clock = top.Read("trace_clock").value();
+
+  capture::RecordConfig config;
+  config.events.push_back({"sched/sched_switch", true, ""});
+  config.markers = config.markers_from_top_level = true;
+  ASSERT_TRUE(top.Write("trace_marker", "before-the-recording\n").ok());
+  auto session = capture::Session::Start(config, {folder_.path(), "test"});
+  ASSERT_TRUE(session.ok()) << session.error().ToString();
+  EXPECT_THAT((*session)->notes(), testing::Each(testing::Not(HasSubstr("markers"))));
+  EXPECT_THAT(top.Read("trace_clock").value(), HasSubstr("[boot]"));
+  // A second recorder finds it in use, and says so.
+  EXPECT_FALSE(capture::TopLevelMarkers::Inspect(top, top.SubBufferBytes()).ok());
+  const std::int64_t begin = NowBoottime().value;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(top.Write("trace_marker", "marker-" + std::to_string(i) + "-end\n").ok());
+  }
+  const std::int64_t end = NowBoottime().value;
+  auto segment = (*session)->Finish();
+  ASSERT_TRUE(segment.ok()) << segment.error().ToString();
+  session->reset();
+  EXPECT_EQ(top.Read("trace_clock").value(), clock) << "given back";
+  const auto file =
+      capture::WriteSegment(std::move(segment).value(), config, Path("m.pftrace"), {});
+  ASSERT_TRUE(file.ok()) << file.error().ToString();
+  EXPECT_EQ(file->events.events.at("ftrace/print"), 1000U);
+  EXPECT_GT(file->events.events.at("sched/sched_switch"), 0U);
+
+  const Outcome query = RunCulprit({"query", Path("m.pftrace"), "--format", "csv",
+                                    "SELECT count(*), min(ts) >= " + std::to_string(begin) +
+                                        ", max(ts) <= " + std::to_string(end) +
+                                        " FROM ftrace_event WHERE name = 'print'"});
+  EXPECT_EQ(query.status, 0) << query.err;
+  EXPECT_THAT(query.out, HasSubstr("\n1000,"));
+  EXPECT_THAT(query.out, testing::AnyOf(HasSubstr("true,true"), HasSubstr("1,1")));
+  std::ifstream bytes(Path("m.pftrace"), std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(bytes)), {});
+  EXPECT_THAT(text, HasSubstr("marker-999-end"));
+  EXPECT_EQ(text.find("before-the-recording"), text.npos);
+}
+
+TEST_F(Record, TheTopLevelBufferIsGivenBackByTheGuardianOfAKilledRecorder) {
+  const auto tracefs = kernel::Tracefs::FindOrMount();
+  ASSERT_TRUE(tracefs.ok());
+  const kernel::TraceDirectory& top = tracefs->top();
+  if (const auto free = capture::TopLevelMarkers::Inspect(top, top.SubBufferBytes()); !free.ok()) {
+    GTEST_SKIP() << free.error().ToString();
+  }
+  const std::string clock = top.Read("trace_clock").value();
+  if (clock.find("[boot]") != clock.npos) GTEST_SKIP() << "its clock is boot already";
+  const pid_t recorder = fork();
+  if (recorder == 0) {
+    capture::RecordConfig config;
+    config.markers = config.markers_from_top_level = true;
+    const auto session = capture::Session::Start(config, {folder_.path(), "test"});
+    for (;;) pause();
+  }
+  const auto clock_becomes = [&](auto is_right) {
+    for (int i = 0; i < 1000; ++i) {
+      if (is_right(top.Read("trace_clock").value())) return true;
+      usleep(20'000);
+    }
+    return false;
+  };
+  EXPECT_TRUE(clock_becomes([](const std::string& now) { return now.find("[boot]") != now.npos; }));
+  kill(recorder, SIGKILL);
+  waitpid(recorder, nullptr, 0);
+  EXPECT_TRUE(clock_becomes([&](const std::string& now) { return now == clock; }));
+  for (int i = 0; i < 1000 && !OwnInstances().empty(); ++i) usleep(20'000);
 }
 
 TEST_F(Record, ConfigComesFromStandardInputToo) {
