@@ -218,6 +218,83 @@ TEST(Orphans, RanksOfADeadLauncher) {
   EXPECT_DOUBLE_EQ(finding.value.value_or(0), 4);
 }
 
+TEST(Orphans, RanksWithSessionsOfTheirOwnHaveACgroupInCommon) {
+  TestTree tree;
+  const auto add = [&](int pid, const std::string& comm, int start_ticks,
+                       const std::string& cgroup) {
+    const std::string number = std::to_string(pid), folder = "proc/" + number + "/";
+    tree.Both(folder + "stat", number + " (" + comm + ") S 1 " + number + " " + number +
+                                   " 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 " +
+                                   std::to_string(start_ticks) + " 0 0\n");
+    tree.Both(folder + "cgroup", "0::" + cgroup + "\n");
+  };
+  add(70, "python3", 5000, "/system.slice/slurmstepd.scope/job_7");
+  add(71, "python3", 5010, "/system.slice/slurmstepd.scope/job_7");
+  add(80, "sshd", 100, "/system.slice/ssh.service");
+  add(81, "sshd", 110, "/system.slice/ssh.service");
+  add(90, "containerd-shim", 100, "/x");
+  add(91, "containerd-shim", 100, "/x");
+  add(92, "job", 100, "/");
+  add(93, "job", 100, "/");
+  add(94, "tool", 100, "/user.slice/session-3.scope");
+  add(95, "tool", 900'000, "/user.slice/session-3.scope");
+  const Report report = tree.Check("tasks.orphans", false);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].subject, "cgroup /system.slice/slurmstepd.scope/job_7");
+  EXPECT_THAT(report.findings[0].advice, HasSubstr("kill 70 71"));
+}
+
+TEST(Ecc, NamesTheDimm) {
+  TestTree tree;
+  tree.Write("0/proc/uptime", "100 1\n");
+  tree.Write("1/proc/uptime", "102 1\n");
+  const std::string mc = "sys/devices/system/edac/mc/mc0/";
+  tree.Write("0/" + mc + "ce_count", "3\n");
+  tree.Write("1/" + mc + "ce_count", "8\n");
+  tree.Both(mc + "ue_count", "0\n");
+  tree.Both(mc + "dimm2/dimm_label", "CPU_SrcID#0_DIMM#2\n");
+  tree.Write("0/" + mc + "dimm2/dimm_ce_count", "3\n");
+  tree.Write("1/" + mc + "dimm2/dimm_ce_count", "8\n");
+  tree.Both(mc + "dimm2/dimm_ue_count", "0\n");
+  const Finding finding = FindingOf(tree.Check("memory.ecc"), "memory.ecc");
+  EXPECT_EQ(finding.status, FindingStatus::kWarning);
+  EXPECT_EQ(finding.subject, "mc0");
+  EXPECT_THAT(finding.evidence, testing::Contains("dimm2 CPU_SrcID#0_DIMM#2: 5 corrected in the "
+                                                  "sample, 8 since boot"));
+}
+
+TEST(Frequency, OnlyBusyCpusAreTooSlow) {
+  TestTree tree;
+  tree.Write("0/proc/stat", "cpu 0 0 0 0\ncpu0 0 0 0 0 0\ncpu1 0 0 0 0 0\n");
+  tree.Write("1/proc/stat", "cpu 0 0 0 0\ncpu0 100 0 0 0 0\ncpu1 0 0 0 100 0\n");
+  for (const std::string cpu : {"0", "1"}) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + cpu + "/cpufreq/";
+    tree.Both(folder + "scaling_governor", "performance\n");
+    tree.Both(folder + "scaling_cur_freq", cpu == "0" ? "3100000\n" : "800000\n");
+  }
+  EXPECT_EQ(FindingOf(tree.Check("cpu.frequency"), "cpu.frequency").status, FindingStatus::kOk);
+  tree.Both("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "900000\n");
+  const Finding finding = FindingOf(tree.Check("cpu.frequency"), "cpu.frequency");
+  EXPECT_EQ(finding.status, FindingStatus::kWarning);
+  EXPECT_THAT(finding.summary, HasSubstr("CPU 0 at 900 MHz"));
+}
+
+TEST(Scale, AThousandAndTwentyFourCpus) {
+  TestTree tree;
+  tree.Write("0/proc/uptime", "100 1\n");
+  tree.Write("1/proc/uptime", "101 1\n");
+  for (const int sample : {0, 1}) {
+    std::string stat = "cpu 0 0 0 0\n";
+    for (int cpu = 0; cpu < 1024; ++cpu)
+      stat += "cpu" + std::to_string(cpu) + " " + std::to_string(sample * (cpu < 256 ? 100 : 0)) +
+              " 0 0 " + std::to_string(sample * (cpu < 256 ? 0 : 100)) + " 0 0 0 0\n";
+    tree.Write(std::to_string(sample) + "/proc/stat", stat);
+  }
+  const Report report = tree.Check("cpu.busy,cpu.hot");
+  EXPECT_EQ(report.cpus, 1024U);
+  EXPECT_NEAR(FindingOf(report, "cpu.busy").value.value_or(0), 25, 1e-9);
+}
+
 TEST(Judge, ThresholdsCapsAndPersistence) {
   const Rule* rule = FindRule("cpu.steal");
   ASSERT_NE(rule, nullptr);

@@ -1,4 +1,4 @@
-// CPU: time by kind, waiting for a CPU, load told apart, throttling, frequency.
+// CPU: time by kind, waiting for a CPU, load told apart, throttling by cgroups.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -265,61 +265,6 @@ void MeasureThrottling(const Context& context, Readings& out) {
     out.NotApplicable(
         "no cgroup counts throttling (the cpu controller is off, or there is the root alone)");
   }
-}
-
-void MeasureCpuThermal(const Context& context, Readings& out) {
-  bool any = false;
-  double worst = 0;
-  std::string worst_path;
-  std::uint64_t since_boot = 0;
-  context.after.texts.Under("/sys/devices/system/cpu/cpu", [&](auto path, auto text) {
-    if (path.find("/thermal_throttle/") == path.npos || !path.ends_with("_count")) return;
-    any = true;
-    const auto now = kernel::ParseSingle(text);
-    since_boot = std::max(since_boot, now.value_or(0));
-    const auto delta = Delta(kernel::ParseSingle(context.before.texts.Get(path)), now).value_or(0);
-    if (delta > worst) worst = delta, worst_path = path;
-  });
-  if (!any) {
-    out.NotApplicable("no thermal_throttle counters (not an Intel CPU, or a virtual machine)");
-    return;
-  }
-  if (!context.NeedTwo(out)) return;
-  Reading& reading = out.Value("", worst / context.seconds * 60);
-  if (!worst_path.empty()) reading.evidence.push_back(worst_path);
-  if (since_boot > 0) {
-    reading.evidence.push_back(fmt::format("{} since boot on the worst CPU", since_boot));
-  }
-}
-
-void MeasureFrequency(const Context& context, Readings& out) {
-  std::map<std::string, std::size_t> governors;
-  double lowest_mhz = 0;
-  context.after.texts.Under("/sys/devices/system/cpu/cpu", [&](auto path, auto text) {
-    if (path.ends_with("/scaling_governor")) ++governors[std::string(TrimBlanks(text))];
-    if (path.ends_with("/scaling_cur_freq")) {
-      const double mhz = static_cast<double>(kernel::ParseSingle(text).value_or(0)) / 1000;
-      if (mhz > 0 && (lowest_mhz == 0 || mhz < lowest_mhz)) lowest_mhz = mhz;
-    }
-  });
-  if (governors.empty()) {
-    out.NotApplicable("no cpufreq (a virtual machine, or the firmware decides alone)");
-    return;
-  }
-  std::size_t others = 0;
-  std::string list;
-  for (const auto& [name, count] : governors) {
-    if (name != "performance") others += count;
-    list += fmt::format("{}{} x {}", list.empty() ? "" : ", ", count, name);
-  }
-  Reading& reading = out.Value("", static_cast<double>(others));
-  reading.worst = FindingStatus::kWarning;
-  reading.summary = others == 0
-                        ? "every CPU has the performance governor"
-                        : fmt::format("{} CPUs have another governor than performance", others);
-  reading.evidence.push_back("governors: " + list);
-  if (lowest_mhz > 0)
-    reading.evidence.push_back(fmt::format("lowest clock now {:.0f} MHz", lowest_mhz));
 }
 
 }  // namespace culprit::health

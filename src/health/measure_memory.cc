@@ -77,6 +77,30 @@ bool NeedMeminfo(const Context& context, Readings& out, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// "dimm3 CPU_SrcID#0_MC#1_Chan#0_DIMM#0: 12 corrected" for each DIMM of a controller that counted
+// errors in the sample; before it, for want of any, those since boot.
+std::vector<std::string> FaultyDimms(const Context& context, const std::string& controller) {
+  std::vector<std::string> lines;
+  const std::string folder = "/sys/devices/system/edac/mc/" + controller + "/dimm";
+  context.after.texts.Under(folder, [&](auto path, auto text) {
+    const bool ce = path.ends_with("/dimm_ce_count");
+    if (!ce && !path.ends_with("/dimm_ue_count")) return;
+    const auto now = kernel::ParseSingle(text);
+    const auto delta = Delta(kernel::ParseSingle(context.before.texts.Get(path)), now);
+    if (!now || *now == 0) return;
+    const std::string dimm(path.substr(0, path.rfind('/')));
+    lines.push_back(
+        fmt::format("{} {}: {:.0f} {} in the sample, {} since boot", dimm.substr(folder.size() - 4),
+                    TrimBlanks(context.after.texts.Get(dimm + "/dimm_label")),
+                    context.two ? delta.value_or(0) : 0, ce ? "corrected" : "UNCORRECTED", *now));
+  });
+  return lines;
+}
+
+}  // namespace
+
 void MeasureHostEcc(const Context& context, Readings& out) {
   bool any = false;
   std::uint64_t ce_total = 0, ue_total = 0;
@@ -94,6 +118,7 @@ void MeasureHostEcc(const Context& context, Readings& out) {
     reading.status = ce ? FindingStatus::kWarning : FindingStatus::kCritical;
     reading.summary = fmt::format("{:.0f} {} memory errors in {:.1f} s on {}", *delta,
                                   ce ? "corrected" : "UNCORRECTED", context.seconds, controller);
+    reading.evidence = FaultyDimms(context, controller);
   });
   if (!any) {
     out.NotApplicable(

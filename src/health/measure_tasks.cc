@@ -1,4 +1,4 @@
-// Tasks: stuck in D, zombies, orphans of a dead launcher, task and file descriptor limits.
+// Tasks: stuck in D, zombies, task and file descriptor limits.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -154,37 +154,6 @@ void MeasureZombies(const Context& context, Readings& out) {
     if (share >= 20 && share < 80) reading.status = FindingStatus::kWarning;
     if (share >= 20) reading.evidence.push_back(fmt::format("{:.0f} % of pid_max", share));
   }
-}
-
-void MeasureOrphans(const Context& context, Readings& out) {
-  if (!NeedTasks(context, out)) return;
-  // Ranks of a dead launcher: several processes of one session whose leader is gone, with parent 1.
-  const TaskScan& tasks = context.after.tasks;
-  std::map<std::int32_t, std::vector<const TaskRow*>> by_session;
-  for (const TaskRow& row : tasks.orphans) {
-    if (row.session > 0 && !tasks.names.contains(row.session))
-      by_session[row.session].push_back(&row);
-  }
-  std::size_t most = 0;
-  for (const auto& [session, rows] : by_session) {
-    if (rows.size() < 2) continue;
-    // Daemons fork twice too; ranks are many of one name.
-    std::map<std::string_view, std::size_t> names;
-    for (const TaskRow* row : rows) most = std::max(most, ++names[row->comm]);
-    if (std::ranges::none_of(names, [](const auto& name) { return name.second >= 2; })) continue;
-    Reading& reading =
-        out.Value(fmt::format("session {}", session), static_cast<double>(rows.size()));
-    reading.worst = FindingStatus::kWarning;
-    reading.summary =
-        fmt::format("{} processes outlived the leader of their session ({})", rows.size(), session);
-    std::string pids;
-    for (std::size_t i = 0; i < std::min<std::size_t>(8, rows.size()); ++i) {
-      pids += fmt::format("{}{} ({})", i == 0 ? "" : ", ", rows[i]->comm, rows[i]->tid);
-    }
-    reading.evidence.push_back(pids);
-    reading.advice = fmt::format("if the job is over, end them: pkill -s {}", session);
-  }
-  if (out.rows().empty()) out.Value("", 0).summary = "no orphans of a dead launcher";
 }
 
 void MeasurePids(const Context& context, Readings& out) {

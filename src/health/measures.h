@@ -17,13 +17,10 @@ void MeasureHotCpu(const Context& context, Readings& out);
 void MeasureSteal(const Context& context, Readings& out);
 void MeasureIowait(const Context& context, Readings& out);
 void MeasureThrottling(const Context& context, Readings& out);
-void MeasureCpuThermal(const Context& context, Readings& out);
-void MeasureFrequency(const Context& context, Readings& out);
 
 // measure_tasks.cc
 void MeasureDState(const Context& context, Readings& out);
 void MeasureZombies(const Context& context, Readings& out);
-void MeasureOrphans(const Context& context, Readings& out);
 void MeasurePids(const Context& context, Readings& out);
 void MeasureDescriptors(const Context& context, Readings& out);
 void MeasureDelays(const Context& context, Readings& out);
@@ -41,6 +38,13 @@ void MeasureCompaction(const Context& context, Readings& out);
 void MeasureHugepages(const Context& context, Readings& out);
 void MeasureBadRam(const Context& context, Readings& out);
 void MeasureNuma(const Context& context, Readings& out);
+
+// measure_cpu_clock.cc
+void MeasureCpuThermal(const Context& context, Readings& out);
+void MeasureFrequency(const Context& context, Readings& out);
+
+// measure_orphans.cc
+void MeasureOrphans(const Context& context, Readings& out);
 
 // measure_oom.cc
 void MeasureOom(const Context& context, Readings& out);

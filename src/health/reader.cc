@@ -170,6 +170,7 @@ Moment NodeReader::Read(bool last, TimeNs deadline) {
     moment.tasks = ScanTasks(root_);
     ReadWaits(root_, moment.tasks.waiting);
     if (last) ReadWaits(root_, moment.tasks.zombies);
+    if (last) ReadOrphanCgroups(root_, moment.tasks.orphans);
   }
   if (plan_.cgroups) moment.cgroups = ReadCgroups(root_);
   if (plan_.cgroups && last) AskCgroupsWhoWaits(moment);

@@ -60,14 +60,18 @@ constexpr std::array kRules = {
          "counts left over from boot: differences only", "cooling, fans, power supply", 'u',
          MeasureCpuThermal},
     Rule{11, "cpu.frequency", "cpu", 'U', "CPU frequency governor",
-         "CPUs whose governor is not performance", "CPUs", 1, kNone, false, 0, "gcm",
+         "CPUs whose governor is not performance; busy ones below 1498 MHz", "CPUs", 1, kNone,
+         false, 0, "gcm",
          "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor "
          "/sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq",
          "absent in a virtual machine", "cpupower frequency-set -g performance; see culprit tune",
          'u', MeasureFrequency},
     Rule{12, "memory.ecc", "memory", 'E', "errors of the DIMMs", "d(ce_count), d(ue_count)",
          "errors", kNone, kNone, false, 0, "nd",
-         "/sys/devices/system/edac/mc/mc*/ce_count /sys/devices/system/edac/mc/mc*/ue_count",
+         "/sys/devices/system/edac/mc/mc*/ce_count /sys/devices/system/edac/mc/mc*/ue_count "
+         "/sys/devices/system/edac/mc/mc*/dimm*/dimm_ce_count "
+         "/sys/devices/system/edac/mc/mc*/dimm*/dimm_ue_count "
+         "/sys/devices/system/edac/mc/mc*/dimm*/dimm_label",
          "one corrected error is noise: rate per DIMM",
          "ras-mc-ctl --errors names the DIMM: replace it", 'u', MeasureHostEcc},
     Rule{13, "kernel.lockup", "kernel", 'E', "lockups, RCU stalls, machine checks",
@@ -88,8 +92,10 @@ constexpr std::array kRules = {
          "@tasks /proc/sys/kernel/pid_max", "a few short ones are normal", "fix the parent", 'u',
          MeasureZombies},
     Rule{72, "tasks.orphans", "kernel", 'E', "processes that outlived their launcher",
-         "parent 1, leader of the session gone, two or more of one name", "processes", 2, kNone,
-         false, 0, "J", "@tasks", "a daemon that forks twice: two of one name are wanted",
+         "parent 1, two or more of one name; their session's leader is gone, or one cgroup and one "
+         "minute",
+         "processes", 2, kNone, false, 0, "J", "@tasks",
+         "a daemon that forks twice; jobs that were detached on purpose",
          "end them when their job is over", 'u', MeasureOrphans},
     Rule{17, "tasks.pids", "kernel", 'U', "room for tasks",
          "threads / min(pid_max, threads-max); pids.current / pids.max", "%", 90, 95, false, 0,

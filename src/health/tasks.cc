@@ -85,9 +85,8 @@ class Scanner {
     scan_.names.emplace(pid, stat->comm);
     const bool kernel_thread = (stat->flags & kernel::kKernelThread) != 0;
     if (stat->state == 'Z') scan_.zombies.push_back(RowOf(*stat, pid));
-    if (stat->parent_pid == 1 && stat->session != pid && !kernel_thread && stat->state != 'Z') {
+    if (stat->parent_pid == 1 && !kernel_thread && stat->state != 'Z')
       scan_.orphans.push_back(RowOf(*stat, pid));
-    }
     // A zombie leader may have living threads (num_threads counts them).
     if (stat->threads <= 1 || kernel_thread) return Thread(*stat, pid);
     std::snprintf(path, sizeof path, "%d/task", pid);
@@ -170,6 +169,22 @@ void ReadWaits(const std::string& root, std::vector<TaskRow>& rows) {
     }
     row.wchan = TrimBlanks(ReadText(root, TaskFile(row, "wchan")).text);
     if (row.wchan == "0") row.wchan.clear();
+  }
+}
+
+void ReadOrphanCgroups(const std::string& root, std::vector<TaskRow>& orphans) {
+  for (TaskRow& row : orphans) {
+    if (row.session != row.pid) continue;
+    const Text text = ReadText(root, TaskFile(row, "cgroup"));
+    std::vector<kernel::CgroupLine> lines;
+    kernel::ParseTaskCgroups(text.text, lines);
+    // One of v2 where it is in use, else the longest of v1.
+    for (const kernel::CgroupLine& line : lines) {
+      const bool better =
+          line.hierarchy == 0 ? line.path != "/" : line.path.size() > row.cgroup.size();
+      if (better) row.cgroup = line.path;
+      if (better && line.hierarchy == 0) break;
+    }
   }
 }
 

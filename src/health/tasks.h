@@ -27,6 +27,7 @@ struct TaskRow {
   std::string wchan;
   std::vector<std::string> stack;  // functions, deepest first
   std::string stack_error;         // why there is none
+  std::string cgroup;              // of orphans that lead a session of their own
 };
 
 struct TaskScan {
@@ -39,7 +40,7 @@ struct TaskScan {
   std::array<std::uint64_t, 128> by_state{};     // threads by state letter
   std::vector<TaskRow> waiting;                  // D
   std::vector<TaskRow> zombies;                  // Z, processes
-  std::vector<TaskRow> orphans;                  // parent 1, and not a leader of their session
+  std::vector<TaskRow> orphans;                  // parent 1: daemons, and who lost a launcher
   std::map<std::string, std::uint64_t> running;  // comm -> threads in R
   std::map<std::int32_t, std::string> names;     // pid -> comm, of every process
 
@@ -54,6 +55,9 @@ TaskScan ScanTasks(const std::string& root);
 // Fills waited_s, switches and wchan of the tasks in `rows`; `now_exec_ms` comes from the reader's
 // own sched file (0: unknown). None of these files takes a lock of the task.
 void ReadWaits(const std::string& root, std::vector<TaskRow>& rows);
+
+// Fills the cgroup of those that lead their own session: it is what they have in common, then.
+void ReadOrphanCgroups(const std::string& root, std::vector<TaskRow>& orphans);
 
 // Reads "PID/task/TID/stack" into the row. May block on a task that is stuck in exec: for a child.
 void ReadStack(const std::string& root, TaskRow& row);
