@@ -10,14 +10,19 @@ bool IsNetwork(std::string_view softirq) { return softirq == "NET_RX" || softirq
 
 bool IsTimer(std::string_view softirq) { return softirq == "TIMER" || softirq == "HRTIMER"; }
 
+// Shorter waits in the queue of a CPU are the scheduler's own time slices.
+constexpr std::int64_t kLeastThrottledNs = 5'000'000;
+
 class Walk {
  public:
   Walk(const Timeline& timeline, Attribution& result) : timeline_(timeline), result_(result) {}
 
   void Run(Utid utid) {
     result_.nodes.push_back({.thread = utid});
-    result_.nodes[0].waited.Add(result_.time.length(), result_.time.begin);
-    pending_.push_back({0, result_.time});
+    for (const Interval& time : result_.times) {
+      result_.nodes[0].waited.Add(time.length(), time.begin);
+      pending_.push_back({0, time});
+    }
     while (!pending_.empty()) {
       const Pending next = pending_.back();
       pending_.pop_back();
@@ -77,6 +82,12 @@ class Walk {
   // --- ready, not running: all that ran on the CPU in whose queue it stood ---
 
   void ExplainReady(std::uint32_t node, const State& state, Interval part) {
+    // The counter is read ten times a second: a wait that fits into what it counted is that.
+    const Interval wait{state.ts, state.end};
+    if (wait.length() >= kLeastThrottledNs &&
+        2 * timeline_.ThrottledIn(state.utid, wait) >= wait.length()) {
+      return Add(node, {.kind = CauseKind::kThrottled, .thread = state.utid}, part);
+    }
     std::map<Cause, std::int64_t> sums;
     std::int16_t cpu = QueueAtStart(state);
     std::int64_t at = part.begin;
@@ -144,13 +155,13 @@ class Walk {
       return Add(node,
                  {.kind = is_cut ? CauseKind::kNotWoken : CauseKind::kUnknown,
                   .thread = state.utid,
-                  .detail = state.blocked_in},
+                  .detail = ClassOf(state)},
                  part);
     }
     const bool is_by_thread = ready->waker != kNone && ready->waker != kIdleThread &&
                               !ready->woken_in_irq && ready->waker != state.utid;
-    if (!is_by_thread) return Add(node, WithoutThread(state, *ready), part);
-    const std::uint32_t child = ChildFor(node, ready->waker, state.activity);
+    if (!is_by_thread) return AddWithoutThread(node, state, *ready, part);
+    const std::uint32_t child = ChildFor(node, ready->waker, state);
     if (child == kNone) {
       return Add(node, {.kind = CauseKind::kUnknown, .thread = state.utid}, part);
     }
@@ -158,13 +169,28 @@ class Walk {
     pending_.push_back({child, part});
   }
 
-  // What ended a wait that no thread ended.
-  Cause WithoutThread(const State& state, const State& ready) const {
+  static std::uint32_t ClassOf(const State& state) {
+    return state.wait_class != 0 ? state.wait_class : state.blocked_in;
+  }
+
+  void AddWithoutThread(std::uint32_t node, const State& state, const State& ready, Interval part) {
+    const DiskRequest* request = nullptr;
+    const Cause cause = WithoutThread(state, ready, request);
+    Add(node, cause, part);
+    if (cause.kind != CauseKind::kDisk || part.length() == 0) return;
+    result_.disk_waits.push_back(
+        {.time = part,
+         .thread = state.utid,
+         .request = static_cast<std::uint32_t>(request - timeline_.disk_requests().data())});
+  }
+
+  // What ended a wait that no thread ended; of a wait for a disk also the request.
+  Cause WithoutThread(const State& state, const State& ready, const DiskRequest*& request) const {
     Cause cause{.kind = CauseKind::kUnknown, .thread = state.utid};
     if (ready.waker == kNone) {  // no waking was recorded
       if (state.activity == Activity::kBlocked) {
         cause.kind = CauseKind::kBlocked;
-        cause.detail = state.blocked_in;
+        cause.detail = ClassOf(state);
       }
       return cause;
     }
@@ -175,12 +201,17 @@ class Walk {
     const bool is_timer = irq == nullptr ? timeline_.has_irqs() : is_soft && IsTimer(name);
     const bool is_network = is_soft && IsNetwork(name);
     if (!is_timer && !is_network) {
-      if (const DiskRequest* request = timeline_.CompletedJustBefore(ready.ts)) {
-        return {.kind = CauseKind::kDisk, .thread = state.utid, .detail = request->device};
+      request = timeline_.CompletedJustBefore(ready.ts);
+      if (request != nullptr) {
+        cause.kind = CauseKind::kDisk;
+        cause.detail = request->device;
+        return cause;
       }
     }
     if (state.activity == Activity::kBlocked) {
-      return {.kind = CauseKind::kBlocked, .thread = state.utid, .detail = state.blocked_in};
+      cause.kind = CauseKind::kBlocked;
+      cause.detail = ClassOf(state);
+      return cause;
     }
     if (is_timer) {
       cause.kind = CauseKind::kTimer;
@@ -203,15 +234,19 @@ class Walk {
   }
 
   // The node of `waker` under `node`; kNone: too deep, or a circle that lost events drew.
-  std::uint32_t ChildFor(std::uint32_t node, Utid waker, Activity waited_as) {
-    const bool is_blocked = waited_as == Activity::kBlocked;
-    const auto key = std::tuple(node, waker, is_blocked);
+  std::uint32_t ChildFor(std::uint32_t node, Utid waker, const State& wait) {
+    const bool is_blocked = wait.activity == Activity::kBlocked;
+    const std::uint32_t wait_class = is_blocked ? ClassOf(wait) : 0;
+    const auto key = std::tuple(node, waker, is_blocked, wait_class);
     if (const auto found = children_.find(key); found != children_.end()) return found->second;
     const std::uint32_t depth = result_.nodes[node].depth + 1;
     if (depth > kMaxDepth) return kNone;
     const auto index = static_cast<std::uint32_t>(result_.nodes.size());
-    result_.nodes.push_back(
-        {.parent = node, .thread = waker, .depth = depth, .is_blocked_wait = is_blocked});
+    result_.nodes.push_back({.parent = node,
+                             .thread = waker,
+                             .depth = depth,
+                             .is_blocked_wait = is_blocked,
+                             .wait_class = wait_class});
     children_.emplace(key, index);
     return index;
   }
@@ -223,7 +258,7 @@ class Walk {
   const Timeline& timeline_;
   Attribution& result_;
   std::vector<Pending> pending_;
-  std::map<std::tuple<std::uint32_t, Utid, bool>, std::uint32_t> children_;
+  std::map<std::tuple<std::uint32_t, Utid, bool, std::uint32_t>, std::uint32_t> children_;
 };
 
 }  // namespace
@@ -244,9 +279,12 @@ std::map<Cause, Amount> Attribution::ByCause() const {
   return sums;
 }
 
-Attribution Attribute(const Timeline& timeline, Utid utid, Interval time) {
+Attribution Attribute(const Timeline& timeline, Utid utid, std::span<const Interval> times) {
   Attribution result;
-  result.time = Intersect(time, timeline.window());
+  for (const Interval& time : times) {
+    const Interval part = Intersect(time, timeline.window());
+    if (part.length() > 0) result.times.push_back(part);
+  }
   Walk(timeline, result).Run(utid);
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -16,12 +17,13 @@ enum class CauseKind : std::uint8_t {
   kCpuTaken,   // `thread` was ready; `other` ran on its CPU
   kCpuIrq,     // `thread` was ready; its CPU served the interrupt `detail`
   kCpuIdle,    // `thread` was ready; its CPU was idle: late wakeup, or a cgroup without quota
+  kThrottled,  // `thread` was ready; its cgroup had used up its CPU quota
   kCpuUnseen,  // `thread` was ready; who ran on its CPU is not known
   kDisk,       // `thread` waited until a request of the block device `detail` completed
   kTimer,      // `thread` slept until a time it chose
   kNetwork,    // `thread` was woken by the network's softirq
   kInterrupt,  // `thread` was woken by the interrupt `detail`; empty: which one was not recorded
-  kBlocked,    // `thread` was in D in the kernel function `detail`, woken from no thread
+  kBlocked,    // `thread` was in D, woken from no thread; `detail` is its wait class, or function
   kNotWoken,   // `thread` slept to the end of the recording
   kStopped,    // `thread` was stopped by a signal or a debugger
   kAbsent,     // `thread` did not exist yet, or no longer
@@ -68,15 +70,24 @@ struct ChainNode {
   Utid thread = 0;
   std::uint32_t depth = 0;
   bool is_blocked_wait = false;  // the parent waited for it in D, not in S
+  std::uint32_t wait_class = 0;  // of such a wait: Timeline::Text of its class, or of its function
   Amount waited = {};            // how long the parent waited for it; of the root: the whole time
   std::map<Cause, Amount> causes =
       {};  // what this thread did meanwhile, without what children explain
 };
 
-// The sum over all causes of all nodes is the length of the interval, to the nanosecond.
-struct Attribution {
+// A wait for a disk, of the victim or of whom it waited for.
+struct DiskWait {
   Interval time;
+  Utid thread = 0;
+  std::uint32_t request = 0;  // of Timeline::disk_requests: the one whose completion ended it
+};
+
+// The sum over all causes of all nodes is the length of the times, to the nanosecond.
+struct Attribution {
+  std::vector<Interval> times;   // within the recording
   std::vector<ChainNode> nodes;  // a parent before its children; [0] is the victim
+  std::vector<DiskWait> disk_waits = {};
 
   std::int64_t Total() const;
   // Over all nodes.
@@ -95,7 +106,10 @@ struct Attribution {
 //
 // Never deeper than kMaxDepth; what lies deeper is kUnknown. The same recording gives the same
 // answer.
-Attribution Attribute(const Timeline& timeline, Utid utid, Interval time);
+Attribution Attribute(const Timeline& timeline, Utid utid, std::span<const Interval> times);
+inline Attribution Attribute(const Timeline& timeline, Utid utid, Interval time) {
+  return Attribute(timeline, utid, std::span(&time, 1));
+}
 inline constexpr std::uint32_t kMaxDepth = 64;
 
 }  // namespace culprit::analysis

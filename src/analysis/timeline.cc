@@ -73,6 +73,10 @@ Timeline::Timeline(Rows rows) : rows_(std::move(rows)) {
   first_ = GroupBy(rows_.states, threads, [](const State& row) { return row.utid; });
   first_migration_ =
       GroupBy(rows_.migrations, threads, [](const Migration& row) { return row.utid; });
+  priorities_.assign(threads, -1);
+  for (const auto& cpu : rows_.cpu_runs) {
+    for (const CpuRun& run : cpu) priorities_[run.utid] = run.priority;
+  }
   for (auto& cpu : rows_.irq_runs) cpu = Flatten(cpu);
   rows_.irq_runs.resize(std::max(rows_.irq_runs.size(), rows_.cpu_runs.size()));
   for (const auto& cpu : rows_.irq_runs) has_irqs_ = has_irqs_ || !cpu.empty();
@@ -151,6 +155,24 @@ const DiskRequest* Timeline::CompletedJustBefore(std::int64_t ts) const {
   if (after == by_completion_.begin()) return nullptr;
   const DiskRequest& request = rows_.disk_requests[*(after - 1)];
   return ts - request.complete <= kCompletionToWakeupNs ? &request : nullptr;
+}
+
+std::int64_t Timeline::ThrottledIn(Utid utid, Interval time) const {
+  const Process* process = ProcessOf(utid);
+  if (process == nullptr || process->cgroup.empty()) return 0;
+  std::int64_t total = 0;
+  // Rows are a tenth of a second long, so they end in the order in which they begin.
+  const auto begin =
+      std::partition_point(rows_.throttled.begin(), rows_.throttled.end(),
+                           [&](const Throttled& row) { return row.time.end <= time.begin; });
+  for (auto row = begin; row != rows_.throttled.end() && row->time.begin < time.end; ++row) {
+    const std::string& quota = row->cgroup;  // of the cgroup or of one around it
+    const bool applies =
+        process->cgroup.starts_with(quota) &&
+        (process->cgroup.size() == quota.size() || process->cgroup[quota.size()] == '/');
+    if (applies) total += std::min(row->ns, Intersect(row->time, time).length());
+  }
+  return total;
 }
 
 std::vector<std::int16_t> Timeline::CpusOf(Utid utid) const {

@@ -54,6 +54,7 @@ struct State {
   Utid utid = 0;
   Utid waker = kNone;            // of a ready row: who woke it
   std::uint32_t blocked_in = 0;  // Timeline::Text of the kernel function it waits in; 0: not known
+  std::uint32_t wait_class = 0;  // Timeline::Text of what its kernel stack says (wait_class.h)
   std::int16_t cpu = -1;         // running: where; ready: in whose queue; else -1
   std::int16_t priority = -1;  // running: the kernel's priority, below 100 real time; -1: not known
   Activity activity = Activity::kUnknown;
@@ -106,10 +107,20 @@ struct Thread {
 
 struct Process {
   Upid upid = 0;
+  Upid parent = kNone;
   std::int64_t pid = 0;
   std::string name = {};
   std::string cmdline = {};
-  std::string cgroup = {};
+  std::string cgroup = {};       // where it has a CPU quota; empty: none, or not recorded
+  std::string gpu_devices = {};  // "/dev/nvidia0" that it held open; empty: none, or not recorded
+  bool is_kernel = false;        // kernel threads
+};
+
+// How long a cgroup with a CPU quota was kept from running, by the kernel's own count.
+struct Throttled {
+  std::string cgroup;
+  Interval time;  // between two readings of the counter
+  std::int64_t ns = 0;
 };
 
 // Where events of a CPU are missing.
@@ -136,7 +147,8 @@ class Timeline {
     std::vector<Migration> migrations;          // in order of time
     std::vector<DiskRequest> disk_requests;     // in order of their begin
     std::vector<LostGap> lost;
-    std::vector<std::string> texts;  // [0] is empty
+    std::vector<Throttled> throttled;  // in order of time
+    std::vector<std::string> texts;    // [0] is empty
   };
   explicit Timeline(Rows rows);
 
@@ -176,14 +188,24 @@ class Timeline {
   const IrqRun* IrqAt(std::size_t cpu, std::int64_t ts) const;
   // The thread on a CPU at `ts`; kNone: not known.
   Utid RunningAt(std::size_t cpu, std::int64_t ts) const;
+  // The priority a thread ran with last; -1: it did not run.
+  std::int16_t PriorityOf(Utid utid) const { return priorities_[utid]; }
   bool has_irqs() const { return has_irqs_; }
   std::span<const LostGap> lost() const { return rows_.lost; }
+  // How much of `time` the cgroup of the thread's process was throttled, at most; 0 where it has no
+  // quota.
+  std::int64_t ThrottledIn(Utid utid, Interval time) const;
+  bool IsKernel(Utid utid) const {
+    const Process* process = ProcessOf(utid);
+    return utid == kIdleThread || (process != nullptr && process->is_kernel);
+  }
 
  private:
   Rows rows_;
   std::vector<std::size_t> first_;  // of each thread's states; one more at the end
   std::vector<std::size_t> first_migration_;
   std::vector<std::uint32_t> by_completion_;  // indices of disk_requests
+  std::vector<std::int16_t> priorities_;      // by utid
   bool has_irqs_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/victim_names_table.h"
+#include "base/text.h"
 #include "tables/database.h"
 #include "tables/enums.h"
 #include "tables/query_result.h"
@@ -82,6 +84,8 @@ class Loader {
     CULPRIT_TRY(LoadIrqs());
     CULPRIT_TRY(LoadDisks());
     CULPRIT_TRY(LoadLost());
+    CULPRIT_TRY(LoadThrottled());
+    CULPRIT_TRY(LoadProcessNotes());
     for (std::size_t i = 0; i < rows_.threads.size(); ++i) {
       rows_.threads[i].utid = static_cast<Utid>(i);
       if (rows_.threads[i].upid != kNone) At(rows_.processes, rows_.threads[i].upid);
@@ -112,13 +116,18 @@ class Loader {
           thread.name = r.Text(3, row);
           thread.is_main = r.Integer(4, row) != 0;
         }));
-    return ForEachRow(connection_, "SELECT upid, pid, name, cmdline FROM process ORDER BY upid",
+    return ForEachRow(connection_,
+                      "SELECT p.upid, p.pid, p.name, p.cmdline, p.parent_upid, "
+                      "p.pid = 2 OR coalesce(parent.pid = 2, false) FROM process AS p "
+                      "LEFT JOIN process AS parent ON p.parent_upid = parent.upid ORDER BY p.upid",
                       [&](QueryResult& r, std::size_t row) {
                         Process& process =
                             At(rows_.processes, static_cast<std::size_t>(r.Integer(0, row)));
                         process.pid = r.Integer(1, row);
                         process.name = r.Text(2, row);
                         process.cmdline = r.Text(3, row);
+                        process.parent = IdOr(r, 4, row);
+                        process.is_kernel = r.Bool(5, row);
                       });
   }
 
@@ -214,12 +223,79 @@ class Loader {
         });
   }
 
+  // Counters "cgroup.PATH.throttled_ns", read ten times a second.
+  Status LoadThrottled() {
+    return ForEachRow(
+        connection_,
+        "SELECT path, before, ts, (value - last)::BIGINT FROM (SELECT t.name[8:-14] AS path, "
+        "c.ts, c.value, lag(c.ts) OVER w AS before, lag(c.value) OVER w AS last "
+        "FROM __intrinsic_counter AS c JOIN __intrinsic_track AS t ON c.track_id = t.id "
+        "WHERE t.name LIKE 'cgroup./%.throttled_ns' WINDOW w AS (PARTITION BY t.name ORDER BY "
+        "c.ts, c.id)) WHERE value > last ORDER BY ts, path",
+        [&](QueryResult& r, std::size_t row) {
+          rows_.throttled.push_back({.cgroup = std::string(r.Text(0, row)),
+                                     .time = {r.Integer(1, row), r.Integer(2, row)},
+                                     .ns = r.Integer(3, row)});
+        });
+  }
+
+  // What the recorder noted of processes: metadata rows (pid, text).
+  Status LoadProcessNotes() {
+    std::unordered_map<std::int64_t, std::pair<std::string, std::string>> notes;
+    CULPRIT_TRY(ForEachRow(
+        connection_,
+        "SELECT int_value, name, str_value FROM metadata WHERE name IN ('culprit_gpu_holder', "
+        "'culprit_cpu_quota') ORDER BY id",
+        [&](QueryResult& r, std::size_t row) {
+          auto& [gpu, cgroup] = notes[r.Integer(0, row)];
+          if (r.Text(1, row) == "culprit_cpu_quota") {
+            cgroup = r.Text(2, row);
+          } else if (gpu.find(r.Text(2, row)) == gpu.npos) {
+            gpu.append(gpu.empty() ? "" : ", ").append(r.Text(2, row));
+          }
+        }));
+    for (Process& process : rows_.processes) {
+      const auto found = notes.find(process.pid);
+      if (found == notes.end()) continue;
+      process.gpu_devices = found->second.first;
+      process.cgroup = found->second.second;
+    }
+    return {};
+  }
+
   tables::Connection& connection_;
   Timeline::Rows rows_;
   Texts texts_;
 };
 
 }  // namespace
+
+Status LoadSlices(tables::Connection& connection, const std::string& glob, Interval window,
+                  std::vector<Interval>& times, std::vector<Utid>& threads) {
+  times.clear();
+  CULPRIT_TRY(ForEachRow(
+      connection,
+      "SELECT s.ts, s.dur, t.utid, s.name FROM __intrinsic_slice AS s JOIN __intrinsic_track AS t "
+      "ON s.track_id = t.id WHERE t.utid IS NOT NULL ORDER BY s.ts, s.id",
+      [&](QueryResult& r, std::size_t row) {
+        if (!GlobMatches(glob, r.Text(3, row))) return;
+        const std::int64_t ts = r.Integer(0, row), dur = r.Integer(1, row);
+        const Interval time = Intersect({ts, dur < 0 ? window.end : ts + dur}, window);
+        if (time.length() == 0) return;
+        const auto utid = static_cast<Utid>(r.Integer(2, row));
+        if (std::ranges::find(threads, utid) == threads.end()) threads.push_back(utid);
+        if (!times.empty() && time.begin <= times.back().end) {
+          times.back().end = std::max(times.back().end, time.end);
+        } else {
+          times.push_back(time);
+        }
+      }));
+  if (times.empty()) {
+    return Error{"--slice " + SafeForTerminal(glob) + ": no thread has such a slice in that time",
+                 "culprit query TRACE \"SELECT DISTINCT name FROM thread_slice\""};
+  }
+  return {};
+}
 
 Result<Timeline> LoadTimeline(tables::Connection& connection) { return Loader(connection).Load(); }
 

@@ -40,6 +40,24 @@ constexpr std::array kVerbs = {
         "without a name beside the output, and made into the trace after the stop.\n\n"
         "Whatever becomes of the recorder, a guardian process removes its trace instance from the "
         "kernel; --cleanup does the same by hand.\n"},
+    Verb{"explain",
+         "[--thread GLOB | --process GLOB | --pid PID | --tid TID | --slice GLOB]\n"
+         "  [--from TIME] [--to TIME] [--format FORMAT] [-o FILE] [--fail-on LEVEL] TRACE\n"
+         "--list-rules",
+         "name what made the work wait, with the evidence",
+         "  culprit explain node.trace                        # the work is found by itself\n"
+         "  culprit explain --process 'python*' node.trace    # of these processes\n"
+         "  culprit explain --slice batch_wait node.trace     # in the time of these slices\n"
+         "  culprit explain --from 2s --to 3s --show-sql node.trace\n",
+         DeclareExplain,
+         "Without a selection these are explained: processes that held a GPU; else threads with "
+         "known names of training and serving programs; else the threads that waited most while "
+         "they had work.\n\n"
+         "A thread's waits are followed from whoever woke it to whoever woke that one, until "
+         "somebody ran, stood without a CPU, or waited for a device or a timer. What is above the "
+         "thresholds of culprit explain --list-rules is named, the worst first.\n\n"
+         "Exit status: 0 done, whatever was found; 1 something failed; 2 wrong usage; 3 a finding "
+         "is as bad as --fail-on says.\n"},
     Verb{
         "query", "TRACE [\"SQL\" | -f FILE] [--format FORMAT] [-o FILE]\n--query \"SQL\" TRACE",
         "ask a trace in SQL; without SQL an interactive shell",

@@ -6,6 +6,7 @@
 namespace culprit::cli {
 
 Action DeclareCheck(CLI::App& app);
+Action DeclareExplain(CLI::App& app);
 Action DeclareQuery(CLI::App& app);
 Action DeclareLoad(CLI::App& app);
 Action DeclareExport(CLI::App& app);

@@ -1,0 +1,120 @@
+#include "analysis/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/budget.h"
+#include "analysis/chains.h"
+#include "analysis/culprits.h"
+#include "analysis/evidence.h"
+#include "analysis/finding_text.h"
+#include "analysis/findings.h"
+#include "analysis/timeline_loader.h"
+#include "analysis/victims.h"
+#include "base/text.h"
+#include "tables/database.h"
+
+namespace culprit::analysis {
+namespace {
+
+constexpr std::size_t kMostLongestWaits = 3;
+
+Interval Hull(std::span<const Interval> times) {
+  if (times.empty()) return {};
+  Interval hull = times.front();
+  for (const Interval& time : times) {
+    hull.begin = std::min(hull.begin, time.begin);
+    hull.end = std::max(hull.end, time.end);
+  }
+  return hull;
+}
+
+std::vector<Walked> WalkAll(const Timeline& timeline, const VictimChoice& choice,
+                            std::span<const Interval> times) {
+  std::vector<Walked> walked;
+  for (const Victim& victim : choice.victims) {
+    Walked row{victim, Attribute(timeline, victim.utid, times)};
+    row.alive_ns = row.walk.nodes.front().waited.ns;
+    for (const auto& [cause, amount] : row.walk.nodes.front().causes) {
+      if (cause.kind == CauseKind::kAbsent) row.alive_ns -= amount.ns;
+    }
+    walked.push_back(std::move(row));
+  }
+  return walked;
+}
+
+void AddChains(const Timeline& timeline, std::span<const Walked> walked, std::size_t top,
+               Explanation& made) {
+  for (std::size_t i = 0; i < walked.size() && i < top; ++i) {
+    const TaskName name = NameTask(timeline, walked[i].victim.utid);
+    made.chains.push_back({name, true, made.window, MakeTree(timeline, walked[i].walk)});
+  }
+  if (made.findings.empty()) return;
+  const Utid worst = made.findings.front().victims.front().victim.utid;
+  const auto found =
+      std::ranges::find_if(walked, [&](const Walked& row) { return row.victim.utid == worst; });
+  if (found == walked.end()) return;
+  for (const Interval& wait : LongestWaits(timeline, found->walk, kMostLongestWaits)) {
+    made.chains.push_back({NameTask(timeline, worst), false, wait,
+                           MakeTree(timeline, Attribute(timeline, worst, wait))});
+  }
+}
+
+void AddVerdict(Explanation& made) {
+  if (made.victims.empty()) {
+    made.verdict = made.selected_by == "auto"
+                       ? "Nothing waited: no thread stood in the way of its own work for 2 % of "
+                         "the time."
+                       : "No thread of the recording fits the selection, or none did anything.";
+    return;
+  }
+  if (!made.findings.empty()) made.level = made.findings.front().level;
+  if (made.level >= Level::kWarning) {
+    made.verdict = made.findings.front().summary;
+    return;
+  }
+  made.verdict = fmt::format(
+      "No culprit: {} victims were examined over {}, and nothing kept them "
+      "from their work beyond the thresholds.",
+      made.victims.size(), FormatDuration({made.window.length()}));
+}
+
+}  // namespace
+
+Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions& options) {
+  CULPRIT_ASSIGN(const Timeline timeline, LoadTimeline(connection));
+  Explanation made;
+  made.trace = timeline.window();
+  std::vector<Interval> times = {options.window.length() > 0 ? Intersect(options.window, made.trace)
+                                                             : made.trace};
+  std::vector<Utid> slice_threads;
+  if (!options.slice_glob.empty()) {
+    CULPRIT_TRY(LoadSlices(connection, options.slice_glob, times.front(), times, slice_threads));
+  }
+  made.window = Hull(times);
+  for (const Interval& time : times) made.examined_ns += time.length();
+  const auto totals = SumThreads(timeline, made.window);
+  const VictimChoice choice = ChooseVictims(timeline, totals, options, made.window, slice_threads);
+  made.selected_by = choice.by;
+  made.selection = choice.selection;
+  made.selection_reason = choice.reason;
+
+  const std::vector<Walked> walked = WalkAll(timeline, choice, times);
+  Culprits culprits(timeline, choice, made.window);
+  for (std::size_t i = 0; i < walked.size(); ++i) culprits.Add(i, walked[i].walk);
+  made.findings = MakeFindings(timeline, choice, walked, culprits);
+  for (const Walked& row : walked) {
+    made.victims.push_back({NameTask(timeline, row.victim.utid), row.victim.role, row.victim.why,
+                            MakeBudget(timeline, row.walk)});
+  }
+  made.evidence = WeighEvidence(timeline, walked, made.window);
+  AddChains(timeline, walked, options.top, made);
+  for (const WalkRule& rule : WalkRules()) {
+    made.examined.push_back(fmt::format("{}: {}", rule.id, rule.meaning));
+  }
+  AddVerdict(made);
+  return made;
+}
+
+}  // namespace culprit::analysis

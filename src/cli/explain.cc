@@ -1,0 +1,151 @@
+// culprit explain: what made the work wait, from a recording.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/explain.h"
+#include "analysis/trace_time.h"
+#include "base/atomic_file.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cancellable.h"
+#include "cli/verbs.h"
+#include "tables/database.h"
+#include "views/explain/explain_view.h"
+
+namespace culprit::cli {
+namespace {
+
+constexpr int kExitFound = 3;
+
+struct ExplainVerbOptions {
+  std::string trace;
+  analysis::ExplainOptions selection;
+  std::string from, to;
+  std::string format = "text";
+  std::string output;
+  std::string fail_on;
+  bool show_sql = false;
+  bool list_rules = false;
+};
+
+// The part of the recording between --from and --to.
+Result<analysis::Interval> WindowOf(tables::Connection& connection, const ExplainVerbOptions& options) {
+  CULPRIT_ASSIGN(const auto start, connection.QueryInteger("SELECT start_ts FROM trace_bounds"));
+  CULPRIT_ASSIGN(const auto end, connection.QueryInteger("SELECT end_ts FROM trace_bounds"));
+  analysis::Interval window{start, end};
+  const analysis::Interval trace = window;
+  if (!options.from.empty()) {
+    CULPRIT_ASSIGN(window.begin, analysis::ParseTraceTime(options.from, trace));
+  }
+  if (!options.to.empty()) {
+    CULPRIT_ASSIGN(window.end, analysis::ParseTraceTime(options.to, trace));
+  }
+  if (window.length() == 0) return Error{"--from is not before --to", ""};
+  return window;
+}
+
+Result<analysis::Explanation> ExplainTrace(const ExplainVerbOptions& options,
+                                           Cancellable& cancellable) {
+  query::SessionOptions session_options;
+  session_options.on_load_progress = cancellable.OnLoadProgress();
+  CULPRIT_ASSIGN(auto session, query::Session::Open(options.trace, std::move(session_options)));
+  analysis::ExplainOptions selection = options.selection;
+  CULPRIT_ASSIGN(selection.window, WindowOf(session.connection(), options));
+  return analysis::Explain(session.connection(), selection);
+}
+
+std::string Render(const analysis::Explanation& explanation, const ExplainVerbOptions& options) {
+  if (options.format == "json") return views::ExplainJson(explanation, options.trace);
+  const bool to_terminal = options.output.empty() || options.output == "-";
+  const char* no_colour = std::getenv("NO_COLOR");
+  const bool colour =
+      to_terminal && IsTerminal(STDOUT_FILENO) && (no_colour == nullptr || *no_colour == '\0');
+  return views::ExplainText(
+      explanation, {.colour = colour, .show_sql = options.show_sql, .top = options.selection.top});
+}
+
+Status Write(const std::string& path, std::string_view bytes) {
+  if (path.empty() || path == "-") return WriteAll(STDOUT_FILENO, bytes, "standard output");
+  CULPRIT_ASSIGN(auto file, AtomicFile::Create(path));
+  CULPRIT_TRY(WriteAll(file.fd(), bytes, path));
+  return file.Commit();
+}
+
+int ListRules() {
+  fmt::print("{}", views::ExplainRulesText());
+  return kExitOk;
+}
+
+int RunExplain(const ExplainVerbOptions& options) {
+  if (options.list_rules) return ListRules();
+  if (options.trace.empty()) {
+    return Fail({"explain: no trace is named", "culprit explain TRACE"}, kExitUsage);
+  }
+  auto cancellable = Cancellable::Open();
+  if (!cancellable.ok()) return Fail(cancellable.error());
+  Result<analysis::Explanation> explanation = Error{};
+  cancellable->Run([&] { explanation = ExplainTrace(options, *cancellable); });
+  if (cancellable->cancelled()) return kExitCancelled;
+  if (!explanation.ok()) return Fail(explanation.error());
+  const Status written = Write(options.output, Render(*explanation, options));
+  if (!written.ok()) return Fail(written.error());
+  const auto limit =
+      options.fail_on == "crit" ? analysis::Level::kCritical : analysis::Level::kWarning;
+  return !options.fail_on.empty() && explanation->level >= limit ? kExitFound : kExitOk;
+}
+
+}  // namespace
+
+Action DeclareExplain(CLI::App& app) {
+  auto options = std::make_shared<ExplainVerbOptions>();
+  analysis::ExplainOptions& selection = options->selection;
+  app.add_option("trace", options->trace, "the recording, or a file of culprit load")
+      ->type_name("TRACE");
+  auto* thread =
+      app.add_option("--thread", selection.thread_glob, "explain the threads with a name that fits")
+          ->type_name("GLOB");
+  auto* process = app.add_option("--process", selection.process_glob,
+                                 "explain the processes with a name that fits")
+                      ->type_name("GLOB");
+  auto* pid =
+      app.add_option("--pid", selection.pid, "explain the threads of a process")->type_name("PID");
+  auto* tid = app.add_option("--tid", selection.tid, "explain one thread")->type_name("TID");
+  auto* slice = app.add_option("--slice", selection.slice_glob,
+                               "explain the threads with slices of that name, in their time alone")
+                    ->type_name("GLOB");
+  CLI::Option* choices[] = {thread, process, pid, tid, slice};
+  for (CLI::Option* a : choices) {
+    for (CLI::Option* b : choices) {
+      if (a != b) a->excludes(b);
+    }
+  }
+  app.add_option(
+         "--from", options->from,
+         "begin there: 1.5s after the start, -2s before the end, or ns of the trace's clock")
+      ->type_name("TIME");
+  app.add_option("--to", options->to, "end there")->type_name("TIME");
+  app.add_option("--top", selection.top, "victims, chains and minor findings to show")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--format", options->format, "how the report is written")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("-o,--output", options->output, "write to a file, whole or not at all")
+      ->type_name("FILE");
+  app.add_option("--fail-on", options->fail_on, "exit with 3 when a finding is that bad")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"warn", "crit"}));
+  app.add_flag("--show-sql", options->show_sql, "with each finding the SQL that shows its number");
+  app.add_flag("--list-rules", options->list_rules, "what is looked for, from which share on, why");
+  return [options] { return RunExplain(*options); };
+}
+
+}  // namespace culprit::cli

@@ -1,0 +1,24 @@
+// An Explanation as text for a terminal or as JSON. Judges nothing; strings of the recording are
+// made safe here.
+#pragma once
+
+#include <string>
+
+#include "analysis/explanation.h"
+
+namespace culprit::views {
+
+struct ExplainTextOptions {
+  bool colour = false;
+  bool show_sql = false;
+  std::size_t top = 8;  // victims, findings of level info
+};
+
+std::string ExplainText(const analysis::Explanation& explanation,
+                        const ExplainTextOptions& options);
+// What is looked for, thresholds and reasons.
+std::string ExplainRulesText();
+// docs/explain.schema.json; `file` is the trace as it was named.
+std::string ExplainJson(const analysis::Explanation& explanation, const std::string& file);
+
+}  // namespace culprit::views
