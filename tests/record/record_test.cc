@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -153,6 +154,69 @@ TEST_F(Record, TheTopLevelBufferIsGivenBackByTheGuardianOfAKilledRecorder) {
   waitpid(recorder, nullptr, 0);
   EXPECT_TRUE(clock_becomes([&](const std::string& now) { return now == clock; }));
   for (int i = 0; i < 1000 && !OwnInstances().empty(); ++i) usleep(20'000);
+}
+
+// A group of the cpu controller, v1 or v2, whose processes get a fifth of a CPU.
+class QuotaGroup {
+ public:
+  QuotaGroup() {
+    const std::string name = "culprit-test-" + std::to_string(getpid());
+    for (const char* parent : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
+      path_ = std::string(parent) + "/" + name;
+      if (mkdir(path_.c_str(), 0755) != 0) continue;
+      if (WriteControlFile(path_ + "/cpu.cfs_quota_us", "20000").ok() ||
+          WriteControlFile(path_ + "/cpu.max", "20000 100000").ok()) {
+        return;
+      }
+      rmdir(path_.c_str());
+    }
+    path_.clear();
+  }
+  ~QuotaGroup() {
+    if (!path_.empty()) rmdir(path_.c_str());
+  }
+  QuotaGroup(const QuotaGroup&) = delete;
+  QuotaGroup& operator=(const QuotaGroup&) = delete;
+  const std::string& path() const { return path_; }
+  // The kernel's own count.
+  std::uint64_t Throttled() const {
+    std::ifstream file(path_ + "/cpu.stat");
+    std::string key;
+    std::uint64_t value = 0;
+    while (file >> key >> value) {
+      if (key == "nr_throttled") return value;
+    }
+    return 0;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(Record, ThrottlingOfTheRecordedProcessesGroupIsCounted) {
+  QuotaGroup group;
+  if (group.path().empty()) GTEST_SKIP() << "no cpu controller of cgroups to be written here";
+  const pid_t burner = fork();
+  if (burner == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile unsigned long spin = 0;;) spin = spin + 1;
+  }
+  ASSERT_TRUE(WriteControlFile(group.path() + "/cgroup.procs", std::to_string(burner)).ok());
+  const std::uint64_t before = group.Throttled();
+  const Outcome run = RunCulprit({"record", "--for", "2s", "--quiet", "-o", Path("q.pftrace"),
+                                  "--pid", std::to_string(burner), "sched", "stats"});
+  const std::uint64_t after = group.Throttled();
+  kill(burner, SIGKILL);
+  waitpid(burner, nullptr, 0);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const Outcome query = RunCulprit(
+      {"query", Path("q.pftrace"), "--format", "csv",
+       "SELECT CAST(max(value) - min(value) AS BIGINT) FROM counter JOIN counter_track t ON "
+       "track_id = t.id WHERE t.name GLOB 'cgroup.*culprit-test-*.nr_throttled'"});
+  ASSERT_EQ(query.status, 0) << query.err;
+  const auto recorded = std::stoull(query.out.substr(query.out.find('\n') + 1));
+  EXPECT_GT(recorded, 0U);
+  EXPECT_LE(recorded, after - before);  // the recording lies within
 }
 
 TEST_F(Record, ConfigComesFromStandardInputToo) {
