@@ -118,9 +118,15 @@ void DeclareFlameOptions(CLI::App& app, FlameOptions& options) {
                "wait: also threads that sleep in their own idle loop for nearly all of the trace");
   app.add_option("--normalize", options.normalize,
                  "diff: what both are scaled to: total (the share of each; the default), samples, "
-                 "time (weight a second), none")
-      ->check(CLI::IsMember({"total", "samples", "time", "none"}))
+                 "time (weight a second), work (weight a unit of --work), none")
+      ->check(CLI::IsMember({"total", "samples", "time", "work", "none"}))
       ->type_name("BY");
+  app.add_option("--work", options.work,
+                 "diff: how much work each side did, for --normalize work: steps, requests ...")
+      ->type_name("BEFORE,AFTER")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::PositiveNumber);
   app.add_option("--root", options.root, "perf.data: where its programs and libraries are")
       ->type_name("DIR");
 }

@@ -27,6 +27,7 @@ struct FlameOptions {
   std::string group;
   std::string unknown;
   std::string normalize;
+  std::vector<double> work;
   std::vector<std::string> filter;
   std::vector<std::string> remove;
   std::vector<std::string> collapse;
@@ -38,7 +39,7 @@ struct FlameOptions {
   bool no_inlines = false;
   bool all = false;
 
-  bool is_diff() const { return inputs.size() == 3; }
+  bool is_diff() const { return inputs.size() == 3 && inputs.front() == "diff"; }
 };
 
 void DeclareFlameOptions(CLI::App& app, FlameOptions& options);

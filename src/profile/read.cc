@@ -57,11 +57,14 @@ std::string_view SkipSpace(std::string_view text) {
   return text;
 }
 
+// Names may have control characters in them; binary formats have zeros, or many.
 bool IsText(std::string_view head) {
-  return std::ranges::none_of(head, [](char c) {
+  const auto odd = std::ranges::count_if(head, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 && c != '\n' && c != '\t' && c != '\r' && c != '\x1b';
+    return byte < 0x20 && c != '\n' && c != '\t' && c != '\r';
   });
+  return head.find('\0') == std::string_view::npos &&
+         static_cast<std::size_t>(odd) * 16 <= head.size();
 }
 
 Format DetectText(std::string_view head) {
@@ -164,6 +167,12 @@ Result<Profile> Decode(const Input& input, Format format, const ReadOptions& opt
       return ReadPerfScript(bytes, options);
     case Format::kFolded:
       return ReadFolded(bytes, options);
+    case Format::kPprof:
+      return ReadPprof(bytes, options);
+    case Format::kSpeedscope:
+      return ReadSpeedscope(bytes, options);
+    case Format::kCpuProfile:
+      return ReadCpuProfile(bytes, options);
     default:
       return Error{"it is no profile that culprit knows",
                    "culprit flame reads traces, .duckdb, perf.data, perf script text, folded "

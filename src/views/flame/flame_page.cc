@@ -47,7 +47,7 @@ std::string AxisNote(const FlameView& view) {
 
 std::string ColourClass(const FlameView& view, std::uint32_t node) {
   if (view.changes != nullptr) {
-    const Change& change = (*view.changes)[node];
+    const profile::Diff::Side& change = (*view.changes)[node];
     const double larger = static_cast<double>(std::max(change.before, change.after));
     constexpr double kSame = 0.005;  // as in flame.js
     const auto grown = static_cast<double>(change.after - change.before);

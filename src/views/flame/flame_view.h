@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profile/call_tree.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 
 namespace culprit::views {
@@ -18,13 +19,6 @@ struct Annotations {
   bool inlined = false;
 };
 
-// Of a comparison: what a node weighed on each side; its own weight is the mean of both, so that
-// what is only in one side has a width, too.
-struct Change {
-  std::int64_t before = 0;
-  std::int64_t after = 0;
-};
-
 struct FlameView {
   const profile::Profile& profile;
   const profile::CallTree& tree;
@@ -32,7 +26,8 @@ struct FlameView {
   std::string source;     // name of the input
   bool inverted = false;  // the root at the top
   Annotations annotate = {};
-  const std::vector<Change>* changes = nullptr;  // beside the tree's nodes, in a comparison
+  // Of a comparison, beside the tree's nodes: what each weighed on both sides.
+  const std::vector<profile::Diff::Side>* changes = nullptr;
 
   const profile::Metric& metric() const { return profile.metrics[tree.metric]; }
   std::string_view name(std::uint32_t node) const {
@@ -46,6 +41,13 @@ std::string FormatWeight(std::int64_t weight, const profile::Metric& metric);
 std::string FlameFolded(const FlameView& view);  // a line a stack, sorted
 std::string FlameSvg(const FlameView& view);     // one file, which runs in any browser
 std::string FlameHtml(const FlameView& view);    // with a table of functions, callers and callees
-std::string FlameText(const FlameView& view);    // top functions and the tree, for people
+std::string FlamePprof(const FlameView& view);   // profile.proto in gzip
+std::string FlameSpeedscope(const FlameView& view);
+std::string FlameText(const FlameView& view);  // top functions and the tree, for people
+
+// Totals of a comparison and the functions that changed most, at most so many.
+std::string FlameDiffText(const profile::Diff& diff, std::size_t most);
+// "stack BEFORE AFTER" a line: what difffolded.pl writes and flamegraph.pl reads.
+std::string FlameDiffFolded(const profile::Diff& diff);
 
 }  // namespace culprit::views

@@ -31,29 +31,55 @@ std::string_view Annotation(const Annotations& annotate, FrameKind kind, std::st
   return "";
 }
 
-}  // namespace
-
-std::string FlameFolded(const FlameView& view) {
-  const auto& nodes = view.tree.nodes;
-  // Frames of one name and several kinds give the same line, so lines are summed.
-  std::map<std::string, std::int64_t> lines;
+// Calls visit(path, node) for each node in preorder.
+template <class Visit>
+void ForEachPath(const profile::Profile& profile, const profile::CallTree& tree,
+                 const Annotations& annotate, Visit visit) {
   std::string path;
   std::vector<std::size_t> ends = {0};  // of the path, by depth
-  for (std::uint32_t i = 1; i < nodes.size(); ++i) {
-    const auto& node = nodes[i];
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
+    const auto& node = tree.nodes[i];
     ends.resize(node.depth);
     path.resize(ends.back());
     if (node.depth > 1) path += ';';
-    const std::string_view name = view.name(i);
+    const std::string_view name = profile.name(node.frame);
     AppendName(name, path);
-    path += Annotation(view.annotate, view.profile.frames[node.frame].kind, name);
+    path += Annotation(annotate, profile.frames[node.frame].kind, name);
     ends.push_back(path.size());
-    if (node.self != 0) lines[path] += node.self;
+    visit(path, i);
   }
   // Samples without any frame, merged: flamegraph.pl needs a name for them.
-  if (nodes[0].self != 0) lines["[empty]"] += nodes[0].self;
+  path = "[empty]";
+  visit(path, 0);
+}
+
+}  // namespace
+
+std::string FlameFolded(const FlameView& view) {
+  // Frames of one name and several kinds give the same line, so lines are summed.
+  std::map<std::string, std::int64_t> lines;
+  ForEachPath(view.profile, view.tree, view.annotate,
+              [&](const std::string& path, std::uint32_t node) {
+                const std::int64_t self = view.tree.nodes[node].self;
+                if (self != 0) lines[path] += self;
+              });
   std::string out;
   for (const auto& [stack, weight] : lines) out += fmt::format("{} {}\n", stack, weight);
+  return out;
+}
+
+std::string FlameDiffFolded(const profile::Diff& diff) {
+  std::map<std::string, profile::Diff::Side> lines;
+  ForEachPath(diff.profile, diff.tree, {}, [&](const std::string& path, std::uint32_t node) {
+    const profile::Diff::Side& self = diff.self[node];
+    if (self.before == 0 && self.after == 0) return;
+    lines[path].before += self.before;
+    lines[path].after += self.after;
+  });
+  std::string out;
+  for (const auto& [stack, side] : lines) {
+    out += fmt::format("{} {} {}\n", stack, side.before, side.after);
+  }
   return out;
 }
 
