@@ -21,10 +21,11 @@ ALLOWED = {
     "profile": {"base", "symbols", "tables"},
     "analysis": {"base", "tables"},
     "health": {"base", "kernel"},
+    "lab": {"base", "kernel"},
     "views": {"base", "analysis", "tables", "profile"},
     "server": {"base", "analysis", "views", "load"},
     "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "profile", "analysis",
-            "health", "views", "server"},
+            "health", "lab", "views", "server"},
 }
 # Library headers that only one stage may see.
 ONLY_IN = {"duckdb.h": {"tables", "load", "query"}, "CLI/CLI.hpp": {"cli"}}

@@ -126,6 +126,19 @@ constexpr std::array kVerbs = {
         "Exit status of the audit: 0 nothing to change, 1 something to change, 2 wrong usage, 3 no "
         "audit possible; of apply and rollback: 0 all done, 1 something was not, 2 wrong "
         "usage.\n"},
+    Verb{"lab",
+         "SCENARIO [--for TIME] [--scale N] [--fault FAULT] [--record FILE] [--explain]\n--list",
+         "make a fault with a known culprit, to see what the other verbs say about it",
+         "  culprit lab --list                           # every scenario and what to watch\n"
+         "  culprit lab preempt --for 5s --explain       # record it and explain it\n"
+         "  culprit lab pipeline --fault lock --record lock.pftrace\n"
+         "  culprit lab zombie & culprit check           # what does check say\n",
+         DeclareLab,
+         "Real processes with a real fault. At the end the truth is printed as JSON, as the "
+         "processes measured it themselves: who the culprit is, and what share of the victims' "
+         "time it took (docs/lab.md). Everything is bounded in time and size and cleaned up, also "
+         "after kill -9; nothing leaves this machine. Not for a node in production: the scenarios "
+         "take CPUs and disks from whoever else is there.\n"},
     Verb{"help", "[VERB]\n--man | --markdown | --tables | --completion SHELL",
          "explain a verb, or list them all",
          "  culprit help record\n"

@@ -13,6 +13,7 @@ Action DeclareExport(CLI::App& app);
 Action DeclareOpen(CLI::App& app);
 Action DeclareTune(CLI::App& app);
 Action DeclareFlame(CLI::App& app);
+Action DeclareLab(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 Action DeclarePreflight(CLI::App& app);
 Action DeclareRecord(CLI::App& app);
