@@ -4,7 +4,6 @@ namespace culprit::tune {
 namespace {
 
 constexpr std::string_view kProcSys = "/proc/sys/";
-constexpr unsigned kDropInMode = 0644;
 
 // Writes a drop-in as it should be, or removes it when nothing is left in it; says so in the
 // report.
