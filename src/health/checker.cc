@@ -73,7 +73,10 @@ Finding JudgeReading(const Rule& rule, const Thresholds& thresholds, const Readi
   finding.summary = reading.summary;
   if (finding.status == FindingStatus::kUnknown ||
       finding.status == FindingStatus::kNotApplicable) {
-    finding.skipped_reason = reading.summary;
+    // A file that is there and holds something else has no errno that could be the reason.
+    if (finding.summary.empty())
+      finding.summary = fmt::format("what it reads cannot be understood: {}", rule.reads);
+    finding.skipped_reason = finding.summary;
     finding.needs_root = reading.needs_root;
   } else if (finding.summary.empty() && finding.value) {
     finding.summary =
