@@ -92,6 +92,8 @@ Importer::Importer(StringPool& strings, const RowSinks& sinks)
       sched_(threads_, {sched_rows_, state_rows_, spurious_rows_}, stats_),
       args_(strings_, sinks.args),
       slices_(slice_rows_, stats_),
+      flows_(slices_, stats_),
+      async_tracks_(tracks_, slices_),
       markers_(strings_, threads_, tracks_, slices_, counter_rows_, stats_),
       memory_(strings_, threads_, tracks_, counter_rows_, stats_),
       syscalls_(strings_, slices_, args_, stats_),
@@ -455,6 +457,33 @@ void Importer::Blocked(const EventContext& context, const StackTable::Stack& sta
                       .ts = context.ts,
                       .thread_state_id = blocked,
                       .callsite_id = stack.callsite});
+}
+
+void Importer::ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedState state,
+                         std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait) {
+  const bool is_running = state == tables::kStateRunning && cpu.has_value();
+  state_rows_.Append({.id = 0,
+                      .utid = utid,
+                      .ts = ts,
+                      .dur = dur,
+                      .cpu = is_running ? *cpu : kNone,
+                      .blocked_function = blocked_function,
+                      .waker_utid = kNone,
+                      .waker_id = kNone,
+                      .target_cpu = kNone,
+                      .state = state,
+                      .irq_context = Irq::kUnknown,
+                      .io_wait = static_cast<std::int8_t>(io_wait)});
+  if (!is_running) return;
+  sched_.Seen(*cpu, ts);
+  sched_rows_.Append({.id = 0,
+                      .cpu = *cpu,
+                      .ts = ts,
+                      .dur = dur,
+                      .utid = utid,
+                      .upid = kNone,
+                      .priority = 0,
+                      .end_state = kNoState});
 }
 
 void Importer::EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std::int64_t> count) {

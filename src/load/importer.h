@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "load/arg_sets.h"
+#include "load/async_tracks.h"
 #include "load/block_tracker.h"
 #include "load/event_fields.h"
+#include "load/flow_tracker.h"
 #include "load/marker_tracker.h"
 #include "load/memory_tracker.h"
 #include "load/row_stream.h"
@@ -70,6 +72,12 @@ class Importer {
   ThreadTracker& threads() { return threads_; }
   TrackTable& tracks() { return tracks_; }
   SchedTracker& sched() { return sched_; }
+  SliceTracker& slices() { return slices_; }
+  ArgSets& args() { return args_; }
+  FlowTracker& flows() { return flows_; }
+  AsyncTracks& async_tracks() { return async_tracks_; }
+  MemoryTracker& process_counters() { return memory_; }
+  TrackId ThreadTrack(Utid utid) { return markers_.ThreadTrack(utid); }
   StackTable& stacks() { return stacks_; }
   TraceStats& stats() { return stats_; }
   const std::vector<LostGap>& lost_gaps() const { return lost_gaps_; }
@@ -97,6 +105,9 @@ class Importer {
   // Events of the CPU are missing before `ts`.
   void EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std::int64_t> count);
   void Counter(std::int64_t ts, TrackId track, double value);
+  // A state that the trace tells as it is, and where it was running.
+  void ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedState state,
+                 std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait);
   // Everything leaves for the sinks.
   void Finish();
 
@@ -140,6 +151,8 @@ class Importer {
   SchedTracker sched_;
   ArgSets args_;
   SliceTracker slices_;
+  FlowTracker flows_;
+  AsyncTracks async_tracks_;
   MarkerTracker markers_;
   MemoryTracker memory_;
   SyscallTracker syscalls_;

@@ -6,6 +6,7 @@
 
 #include "load/append_pool.h"
 #include "load/args_writer.h"
+#include "load/chrome_json/json_pass.h"
 #include "load/ftrace_text/text_pass.h"
 #include "load/importer.h"
 #include "load/packet_importer.h"
@@ -182,6 +183,31 @@ Result<LoadSummary> LoadText(const tracefile::TraceFile& file, tables::Database&
   return summary;
 }
 
+Result<LoadSummary> LoadJson(const tracefile::TraceFile& file, tables::Database& database,
+                             const LoadOptions& options) {
+  Loading loading(file, database, options);
+  Importer& importer = loading.importer();
+  if (loading.wants_raw()) CULPRIT_TRY(loading.StartRaw(RawNames()));
+  chrome_json::JsonPass pass(file.bytes(), importer);
+  pass.Run(
+      [&](std::uint64_t bytes, std::uint64_t events) { return loading.KeepGoing(bytes, events); });
+  if (!pass.has_events()) {
+    return Error{"JSON without trace events",
+                 "Chrome's format is an array of events, or an object with them under "
+                 "\"traceEvents\""};
+  }
+  TraceIndex index;
+  index.is_truncated = file.is_cut() || pass.is_cut();
+  if (index.is_truncated) importer.stats().Set("trace_file_truncated", 1);
+  PacketImporter packets(index, importer);
+  packets.metadata().push_back({"trace_type", std::string("json")});
+  CULPRIT_TRY(loading.Finish(index, packets));
+  LoadSummary summary = Summarise(file, index, importer);
+  summary.format = "Chrome JSON";
+  summary.events = pass.events();
+  return summary;
+}
+
 Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Database& database,
                                  const LoadOptions& options) {
   Loading loading(file, database, options);
@@ -222,9 +248,18 @@ Result<LoadSummary> LoadTrace(const std::string& path, tables::Database& databas
                               const LoadOptions& options) {
   CULPRIT_ASSIGN(const auto file, tracefile::TraceFile::Open(path));
   CULPRIT_ASSIGN(auto settings, LoadSettings::Start(database));
-  auto summary = file.format() == tracefile::TraceFormat::kFtraceText
-                     ? LoadText(file, database, options)
-                     : LoadPerfetto(file, database, options);
+  const auto load = [&] {
+    switch (file.format()) {
+      case tracefile::TraceFormat::kFtraceText:
+        return LoadText(file, database, options);
+      case tracefile::TraceFormat::kChromeJson:
+        return LoadJson(file, database, options);
+      case tracefile::TraceFormat::kPerfetto:
+        break;
+    }
+    return LoadPerfetto(file, database, options);
+  };
+  auto summary = load();
   CULPRIT_TRY(settings.End());
   return summary;
 }

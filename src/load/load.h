@@ -1,5 +1,6 @@
-// LoadTrace: a trace file (Perfetto's format, or ftrace text) into the tables of a database.
-// Creates no tables and answers no queries: tables::CreateSchema comes before, query comes after.
+// LoadTrace: a trace file (Perfetto's format, ftrace text, Chrome's JSON) into the tables of a
+// database. Creates no tables and answers no queries: tables::CreateSchema comes before, query
+// comes after.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,7 @@ struct LoadStat {
 };
 
 struct LoadSummary {
-  std::string format;  // "perfetto", "ftrace text"
+  std::string format;  // "perfetto", "ftrace text", "Chrome JSON"
   std::uint64_t file_bytes = 0;
   std::uint64_t packets = 0;
   std::uint64_t events = 0;        // ftrace events decoded

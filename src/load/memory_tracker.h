@@ -33,6 +33,8 @@ class MemoryTracker {
   // An event that happened in the thread `current`.
   void Take(std::int64_t ts, Utid current, const RssStat& event);
   void OomScore(std::int64_t ts, Utid utid, std::int64_t score);
+  // A counter of the process of a thread, whichever that is.
+  void Append(std::int64_t ts, Utid utid, StringId type, StringId name, double value);
   // At the end, after ThreadTracker::Settle: counters of threads whose process is known by now.
   void Settle();
 
@@ -40,7 +42,6 @@ class MemoryTracker {
   // Whose memory it is; kNone: not known.
   Utid OwnerOf(const RssStat& event, Utid current);
   TrackId TrackOf(Utid utid, StringId type, StringId name);
-  void Append(std::int64_t ts, Utid utid, StringId type, StringId name, double value);
 
   struct Pending {
     RowId row;

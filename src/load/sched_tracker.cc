@@ -113,6 +113,8 @@ void SchedTracker::Switch(const SchedSwitch& event) {
   }
   const Utid prev = threads_.GetThread(event.prev_tid);
   threads_.NameThread(prev, event.prev_comm, NameSource::kFtrace);
+  if (event.next_tid == 0) cpu.idle_name = event.next_comm;
+  if (event.prev_tid == 0) cpu.idle_name = event.prev_comm;
   BeginSlice(event.cpu, cpu, event.ts, next, event.next_prio);
   cpu.last_tid = event.next_tid;
   cpu.last_utid = next;
@@ -130,6 +132,7 @@ void SchedTracker::SwitchCompact(std::uint32_t cpu_number, std::int64_t ts, Sche
   const Utid next = threads_.GetThread(next_tid);
   threads_.NameThread(next, next_comm, NameSource::kFtrace);
   Cpu& cpu = CpuOf(cpu_number);
+  if (next_tid == 0) cpu.idle_name = next_comm;
   const Utid prev = cpu.last_utid;
   previous_utid_ = prev;
   previous_tid_ = cpu.last_tid;

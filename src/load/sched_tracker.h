@@ -95,6 +95,10 @@ class SchedTracker {
   Utid RunningOn(std::uint32_t cpu) const {
     return cpu < cpus_.size() ? cpus_[cpu].last_utid : kNone;
   }
+  // "swapper/3": idle threads are one thread of as many names as CPUs. kNoString: never idle.
+  StringId IdleName(std::uint32_t cpu) const {
+    return cpu < cpus_.size() ? cpus_[cpu].idle_name : kNoString;
+  }
   // Where the thread ran last; kNone: not known.
   std::uint32_t LastCpu(Utid utid) const {
     return utid < states_.size() ? states_[utid].last_cpu : kNone;
@@ -112,6 +116,7 @@ class SchedTracker {
     Utid last_utid = kNone;
     std::int32_t last_prio = 0;
     std::int64_t last_ts = 0;
+    StringId idle_name = kNoString;
     bool is_seen = false;
     bool after_gap = false;
   };

@@ -59,12 +59,13 @@ class NoSinks {
     return {&sched_, &thread_state_, &spurious_, &slice_, &counter_, &block_io_, &blocked_stack_};
   }
 
- private:
   template <class Row>
   class Nowhere final : public BlockSink<Row> {
    public:
     void Take(std::unique_ptr<RowBlock<Row>>) override {}
   };
+
+ private:
   Nowhere<SchedRow> sched_;
   Nowhere<ThreadStateRow> thread_state_;
   Nowhere<SpuriousWakeupRow> spurious_;

@@ -72,6 +72,13 @@ RowId SliceTracker::Instant(std::int64_t ts, TrackId track, StringId category, S
   return Complete(ts, 0, track, category, name, arg_set_id);
 }
 
+bool SliceTracker::Fits(std::int64_t ts, std::int64_t dur, TrackId track) {
+  Stack& stack = StackOf(track);
+  TakeOffEnded(stack, ts, dur == 0);
+  if (stack.levels.empty() || stack.levels.back().dur == kOpenDur) return true;
+  return ts + dur <= stack.levels.back().ts + stack.levels.back().dur;
+}
+
 RowId SliceTracker::Complete(std::int64_t ts, std::int64_t dur, TrackId track, StringId category,
                              StringId name, std::uint32_t arg_set_id) {
   Stack& stack = StackOf(track);

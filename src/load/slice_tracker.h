@@ -18,6 +18,12 @@ struct SliceEnd {
   std::uint32_t arg_set_id = kNone;
 };
 
+// A slice on a track; row kNone: none.
+struct OpenSlice {
+  RowId row = kNone;
+  std::int64_t ts = 0;
+};
+
 class SliceTracker {
  public:
   SliceTracker(RowStream<SliceRow>& slices, TraceStats& stats) : slices_(slices), stats_(stats) {}
@@ -36,6 +42,15 @@ class SliceTracker {
   // A slice that does not nest: others on its track may overlap it. EndFree ends it.
   RowId BeginFree(std::int64_t ts, TrackId track, StringId category, StringId name);
   void EndFree(std::int64_t ts, RowId slice);
+
+  // Whether a slice of known duration nests on the track, now that time is at `ts`.
+  bool Fits(std::int64_t ts, std::int64_t dur, TrackId track);
+  // The newest slice of the track that was not seen to end.
+  OpenSlice Innermost(TrackId track) const {
+    if (track >= tracks_.size() || tracks_[track].levels.empty()) return {};
+    const Level& top = tracks_[track].levels.back();
+    return {top.row, top.ts};
+  }
 
   bool HasOpen(TrackId track) const { return track < tracks_.size() && tracks_[track].open > 0; }
   // Events are missing: what is open on the track keeps dur -1 for good. Returns how many.

@@ -139,14 +139,15 @@ Status WriteCpus(const tables::Database& database, Importer& importer, const Tra
   for (std::uint32_t cpu = 0; cpu < importer.sched().cpu_count(); ++cpu) {
     if (importer.sched().LastSeen(cpu).has_value()) cpus[cpu].cpu = cpu;
   }
-  CULPRIT_ASSIGN(auto out,
-                 RowWriter::Open(database, "cpu",
-                                 {"id", "ucpu", "cpu", "processor", "machine_id", "capacity"}));
+  CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "cpu",
+                                           {"id", "ucpu", "cpu", "processor", "machine_id",
+                                            "capacity", "idle_name"}));
   for (const auto& [number, cpu] : cpus) {
     out.Int(number).Int(number).Int(number);
     out.Text(cpu.processor.empty() ? std::optional<std::string_view>() : cpu.processor);
     out.Int(kMachine);
     out.Int(cpu.capacity < 0 ? std::nullopt : std::optional<std::int64_t>(cpu.capacity));
+    out.Text(importer.strings(), importer.sched().IdleName(number));
     CULPRIT_TRY(out.EndRow());
   }
   return out.Close();
@@ -239,6 +240,18 @@ Status WriteStats(const tables::Database& database, Importer& importer) {
   return out.Close();
 }
 
+Status WriteFlows(const tables::Database& database, Importer& importer) {
+  CULPRIT_ASSIGN(auto out,
+                 RowWriter::Open(database, "flow", {"id", "slice_out", "slice_in", "trace_id"}));
+  std::int64_t id = 0;
+  for (const FlowRow& flow : importer.flows().rows()) {
+    out.Int(id++).Int(flow.slice_out).Int(flow.slice_in);
+    out.Int(static_cast<std::int64_t>(flow.trace_id));
+    CULPRIT_TRY(out.EndRow());
+  }
+  return out.Close();
+}
+
 Status WriteGaps(const tables::Database& database, Importer& importer) {
   CULPRIT_ASSIGN(auto out,
                  RowWriter::Open(database, "lost_gap", {"cpu", "begin_ts", "end_ts", "events"}));
@@ -273,6 +286,7 @@ Status WriteSmallTables(const tables::Database& database, Importer& importer,
   CULPRIT_TRY(WriteMachine(database, packets));
   CULPRIT_TRY(WriteClocks(database, index));
   CULPRIT_TRY(WriteStats(database, importer));
+  CULPRIT_TRY(WriteFlows(database, importer));
   CULPRIT_TRY(WriteGaps(database, importer));
   return WriteBounds(database, importer);
 }

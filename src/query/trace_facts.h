@@ -13,7 +13,7 @@ struct OwnColumn {
   std::string_view column;
 };
 inline constexpr std::array kOwnColumns = {
-    OwnColumn{"sched", "upid"}, OwnColumn{"sched", "thread_state"},
+    OwnColumn{"cpu", "idle_name"}, OwnColumn{"sched", "upid"}, OwnColumn{"sched", "thread_state"},
     OwnColumn{"sched_slice", "upid"}, OwnColumn{"sched_slice", "thread_state"}};
 
 // Columns whose value no two rows of the table share.

@@ -14,7 +14,7 @@
 namespace culprit::tables {
 
 // Raised with every change of the tables, their columns or their meaning.
-inline constexpr std::int64_t kSchemaVersion = 1;
+inline constexpr std::int64_t kSchemaVersion = 2;
 
 // Makes every table and view, empty.
 Status CreateSchema(Connection& connection);

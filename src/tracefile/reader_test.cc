@@ -148,7 +148,7 @@ TEST_F(TraceFileTest, NamesWhatItIsNot) {
   };
   EXPECT_NE(what("").find("empty"), std::string::npos);
   EXPECT_NE(what("PERFILE2xxxxxxxx").find("perf.data"), std::string::npos);
-  EXPECT_NE(what("{\"traceEvents\":[]}").find("JSON"), std::string::npos);
+  EXPECT_EQ(what("{\"traceEvents\":[]}"), "ok");
   EXPECT_NE(what("hello world\nnothing here\n").find("not a trace"), std::string::npos);
   EXPECT_NE(what(std::string(100, '\0')).find("not a trace"), std::string::npos);
   EXPECT_EQ(what(Packets(1)), "ok");

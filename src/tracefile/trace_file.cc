@@ -17,8 +17,8 @@ namespace culprit::tracefile {
 namespace {
 
 constexpr std::string_view kSupported =
-    "culprit loads traces in Perfetto's format (as `culprit record` writes them) and the text of "
-    "ftrace";
+    "culprit loads traces in Perfetto's format (as `culprit record` writes them), the text of "
+    "ftrace and Chrome's JSON";
 
 struct OtherFile {
   std::size_t offset;
@@ -44,9 +44,6 @@ constexpr OtherFile kOtherFiles[] = {
      "7zXZ",
      "an xz-compressed file", "unpack it with xz -d"},
     {0, "BZh", "a bzip2-compressed file", "unpack it with bunzip2"},
-    {0, "{", "JSON", kSupported},
-    {0, "[{", "JSON", kSupported},
-    {0, "[\n", "JSON", kSupported},
 };
 
 // Whether a line reads as the kernel prints an event: "COMM-TID ... [CPU] ... SECONDS: EVENT: ...",
@@ -73,6 +70,25 @@ bool LooksLikeFtraceText(std::string_view bytes) {
     if (LooksLikeFtraceLine(line)) return true;
   }
   return false;
+}
+
+// An array of objects or an object, after blanks or a byte order mark.
+bool LooksLikeJson(std::string_view bytes) {
+  constexpr std::string_view kBlanks = " \t\r\n\xEF\xBB\xBF";
+  const auto next = [&bytes] {
+    bytes.remove_prefix(std::min(bytes.find_first_not_of(kBlanks), bytes.size()));
+    const char c = bytes.empty() ? '\0' : bytes.front();
+    if (!bytes.empty()) bytes.remove_prefix(1);
+    return c;
+  };
+  const char first = next();
+  if (first == '{') {
+    const char second = next();
+    return second == '"' || second == '}';
+  }
+  if (first != '[') return false;
+  const char second = next();
+  return second == '{' || second == ']';
 }
 
 // Whether `packet` is compressed packets, and how.
@@ -136,6 +152,8 @@ Result<TraceFormat> DetectFormat(std::string_view bytes, std::string_view path) 
                    std::string(other.remedy)};
     }
   }
+  // A newline is also how a protobuf Trace begins, so that is looked for first then.
+  if (bytes.front() != '\n' && LooksLikeJson(bytes)) return TraceFormat::kChromeJson;
   PacketWalker walker(bytes);
   if (walker.Next() && walker.skipped_bytes() < bytes.size() / 2) {
     ProtoReader fields(walker.packet());
@@ -145,6 +163,7 @@ Result<TraceFormat> DetectFormat(std::string_view bytes, std::string_view path) 
     }
     if (fields.ok() && (known > 0 || walker.packet().empty())) return TraceFormat::kPerfetto;
   }
+  if (LooksLikeJson(bytes)) return TraceFormat::kChromeJson;
   if (LooksLikeFtraceText(bytes)) return TraceFormat::kFtraceText;
   // One packet only, and that one cut off: still a trace, of which nothing is left.
   if (bytes.front() == '\x0a' && !walker.Next() && walker.is_cut() && bytes.size() > 2) {

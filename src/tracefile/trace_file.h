@@ -16,6 +16,7 @@ enum class TraceFormat {
   kPerfetto,    // a protobuf Trace
   kFtraceText,  // what the kernel's trace and trace_pipe files, trace-cmd report or perf script
                 // print
+  kChromeJson,  // the JSON of chrome://tracing and of many profilers
 };
 
 class TraceFile {

@@ -38,6 +38,12 @@ TEST(FtraceTextCases, IdleTimeOfEachCpu) {
                         "0"),
             "0\n");
   EXPECT_EQ(loaded.Rows("SELECT count(*) FROM thread_state WHERE utid = 0"), "0\n");
+  EXPECT_EQ(loaded.Rows("SELECT cpu, idle_name FROM cpu ORDER BY cpu"),
+            "0|swapper/0\n1|swapper/1\n");
+  EXPECT_EQ(
+      loaded.Rows("SELECT count(*) FROM sched a JOIN sched b ON a.cpu = b.cpu AND a.id < b.id "
+                  "AND a.dur >= 0 AND b.ts < a.ts + a.dur"),
+      "0\n");
 }
 
 TEST(FtraceTextCases, UnknownCommNamesNobody) {

@@ -7,6 +7,8 @@
 --   machine_id  machine.id
 --   capacity    the scheduler's measure of its speed, 1024 for the fastest; NULL when unknown
 --   arg_set_id  further arguments (args.arg_set_id); NULL for none
+--   idle_name   the kernel's name of its idle thread, "swapper/3"; all idle threads are utid 0. NULL when it was never
+--               seen idle. A column of culprit's own
 CREATE TABLE cpu (
   id BIGINT NOT NULL,
   ucpu BIGINT NOT NULL,
@@ -15,5 +17,6 @@ CREATE TABLE cpu (
   processor VARCHAR,
   machine_id BIGINT,
   capacity BIGINT,
-  arg_set_id BIGINT
+  arg_set_id BIGINT,
+  idle_name VARCHAR
 );

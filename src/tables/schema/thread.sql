@@ -1,5 +1,5 @@
 -- thread: the threads of the trace; tids are used again by the kernel, utids never are.
--- The idle threads of all CPUs share tid 0 and are utid 0.
+-- The idle threads of all CPUs share tid 0 and are utid 0; their own names are cpu.idle_name.
 --   id              the same as utid
 --   utid            number of the thread in this trace
 --   tid             the kernel's id of the thread (what the kernel calls pid)
