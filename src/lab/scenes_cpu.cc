@@ -1,7 +1,9 @@
 // Scenarios in which threads are ready and have no CPU because others run.
 #include <fmt/core.h>
+#include <sched.h>
 
 #include "lab/scenes.h"
+#include "lab/shared.h"
 
 namespace culprit::lab {
 namespace {
@@ -30,6 +32,14 @@ Act Pulse(DurationNs on, DurationNs off) {
       ++actor.slot().work;
     }
   };
+}
+
+bool MayUseFifo() {
+  sched_param parameters{};
+  parameters.sched_priority = 1;
+  if (sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) return false;
+  parameters.sched_priority = 0;
+  return sched_setscheduler(0, SCHED_OTHER, &parameters) == 0;
 }
 
 }  // namespace
@@ -98,6 +108,74 @@ Status PlayOversub(Stage& stage, Truth& truth) {
   truth.culprit.share_of = "the workers' windows in which they were ready and had no CPU";
   truth.culprit.measured_by = "/proc/thread-self/schedstat";
   SetShare(truth, SumOf(workers, &Slot::runnable_ns));
+  return {};
+}
+
+// The mutex lends no priority, which is the fault: the burner, more urgent than the holder, keeps
+// it from letting the waiter go on.
+Status PlayPriorityInversion(Stage& stage, Truth& truth) {
+  Crew& crew = stage.crew();
+  CULPRIT_ASSIGN(SharedMutex * mutex, MakeShared<SharedMutex>());
+  IntervalLog* bursts = stage.board().NewLog();
+  IntervalLog* waits = stage.board().NewLog();
+  const bool fifo = MayUseFifo();
+  CULPRIT_TRY(crew.Start({.name = "pi_holder",
+                          .act =
+                              [mutex](Actor& actor) {
+                                actor.Begin();
+                                while (actor.Acting()) {
+                                  mutex->Lock();
+                                  actor.Burn(Milliseconds(4));
+                                  mutex->Unlock();
+                                  actor.Rest(Milliseconds(2));
+                                  ++actor.slot().work;
+                                }
+                              },
+                          .cpu = stage.cpu(),
+                          .nice = 19}));
+  CULPRIT_TRY(crew.Start({.name = "pi_burner",
+                          .act =
+                              [bursts](Actor& actor) {
+                                actor.Begin();
+                                while (actor.Acting()) {
+                                  const std::int64_t begin = MonotonicNs();
+                                  actor.Burn(Milliseconds(40));
+                                  bursts->Add({begin, MonotonicNs(), -1, 1});
+                                  // Leaves the CPU for a third of the time, whatever its class.
+                                  actor.Sleep(Milliseconds(20));
+                                  ++actor.slot().work;
+                                }
+                              },
+                          .cpu = stage.cpu(),
+                          .fifo_priority = fifo ? 10 : 0}));
+  CULPRIT_TRY(crew.Start({.name = "pi_waiter",
+                          .act =
+                              [mutex, waits](Actor& actor) {
+                                actor.Begin();
+                                while (actor.Acting()) {
+                                  actor.Blocked(
+                                      Wait::kLock, [&] { mutex->Lock(); }, waits);
+                                  actor.Burn({100'000});
+                                  mutex->Unlock();
+                                  actor.Sleep(Milliseconds(3));
+                                  ++actor.slot().work;
+                                }
+                              },
+                          .cpu = stage.cpu(),
+                          .nice = -5,
+                          .fifo_priority = fifo ? 20 : 0}));
+  CULPRIT_TRY(stage.Run(truth));
+
+  AddVictims(truth, crew.Named("pi_waiter"));
+  truth.culprit.kind = "priority-inversion";
+  truth.culprit.parties = PartiesOf(crew.Named("pi_burner"));
+  truth.culprit.parties.push_back(PartiesOf(crew.Named("pi_holder")).front());
+  truth.culprit.share_of =
+      "the waiter's window in which it slept in the lock call while the burner was in a burst";
+  truth.culprit.measured_by = "CLOCK_MONOTONIC around each lock and burst, schedstat";
+  truth.notes.emplace_back(fifo ? "SCHED_FIFO 10 and 20, holder at nice 19"
+                                : "SCHED_FIFO is not allowed: nice alone, a milder case");
+  SetShare(truth, OverlapNs(waits->All(), bursts->All()));
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 #include <string>
@@ -95,6 +96,66 @@ Status PlayRead(Stage& stage, Truth& truth) {
   truth.culprit.measured_by = kBlocked;
   truth.notes.push_back("the readers wait for their own cold reads: there is nobody else to blame");
   SetShare(truth, SumOf(victims, Wait::kDisk));
+  return {};
+}
+
+Status PlayCheckpoint(Stage& stage, Truth& truth) {
+  constexpr std::uint64_t kDataBytes = 64 * kMiB;
+  constexpr std::uint64_t kPiece = 128 << 10;
+  const std::uint64_t checkpoint_bytes = static_cast<std::uint64_t>(stage.scale()) * kMiB;
+  Crew& crew = stage.crew();
+  CULPRIT_ASSIGN(const std::string folder, stage.Folder(kDataBytes + checkpoint_bytes, true));
+  IntervalLog* writes = stage.board().NewLog();
+  IntervalLog* waits = stage.board().NewLog();
+  CULPRIT_TRY(crew.Start({.name = "trainer", .act = [=](Actor& actor) {
+                            const auto data = DiskFile::Make(actor, folder, 0, kDataBytes);
+                            const auto log = DiskFile::Make(actor, folder, 1, kMiB);
+                            if (data) data->Forget(0, kDataBytes);
+                            actor.Begin();
+                            std::uint64_t step = 0;
+                            while (data && log && actor.Acting()) {
+                              const std::uint64_t at = step * kPiece % kDataBytes;
+                              actor.Blocked(
+                                  Wait::kDisk,
+                                  [&] {
+                                    data->Read(at, kPiece);
+                                    log->Write(step * 4096 % kMiB, 4096);
+                                    log->Sync();
+                                  },
+                                  waits);
+                              data->Forget(at, kPiece);
+                              actor.Burn(Milliseconds(3));
+                              actor.slot().work = static_cast<std::int64_t>(++step);
+                            }
+                          }}));
+  CULPRIT_TRY(crew.Start({.name = "ckpt_writer", .act = [=](Actor& actor) {
+                            const auto file = DiskFile::Make(actor, folder, 2, checkpoint_bytes);
+                            actor.Begin();
+                            while (file && actor.Acting()) {
+                              actor.Sleep(Milliseconds(500));
+                              const std::int64_t begin = MonotonicNs();
+                              for (std::uint64_t at = 0; at < checkpoint_bytes && actor.Acting();
+                                   at += 8 * kMiB) {
+                                actor.Blocked(Wait::kDisk, [&] {
+                                  file->Write(at, std::min(8 * kMiB, checkpoint_bytes - at));
+                                  file->Sync();
+                                });
+                              }
+                              writes->Add({begin, MonotonicNs(), -1, 1});
+                              ++actor.slot().work;
+                              actor.Sleep(Milliseconds(1'000));
+                            }
+                          }}));
+  CULPRIT_TRY(stage.Run(truth));
+
+  AddVictims(truth, crew.Named("trainer"));
+  truth.culprit.kind = "disk";
+  truth.culprit.parties = PartiesOf(crew.Named("ckpt_writer"));
+  truth.culprit.device = DiskOf(folder);
+  truth.culprit.share_of =
+      "the trainer's window in which it was blocked on the disk while a checkpoint was written";
+  truth.culprit.measured_by = kBlocked;
+  SetShare(truth, OverlapNs(waits->All(), writes->All()));
   return {};
 }
 

@@ -1,16 +1,23 @@
 // Scenarios in which threads wait for one another: a mutex, a baton, a child.
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "lab/disk_file.h"
 #include "lab/scenes.h"
+#include "lab/shared.h"
 
 namespace culprit::lab {
 namespace {
@@ -41,6 +48,38 @@ class Baton {
   bool held_ = false;
   int waiting_ = 0;
   int last_ = -1;
+};
+
+// All ranks of a step wait for the last one. Who leaves for good is no longer waited for.
+class Barrier {
+ public:
+  void SetParties(int parties) { parties_ = parties; }
+  void Arrive(Actor& actor) {
+    mutex_.Lock();
+    const std::uint64_t step = step_;
+    ++arrived_;
+    Advance();
+    while (step_ == step && actor.Acting()) all_here_.WaitInWindow(mutex_, actor);
+    mutex_.Unlock();
+  }
+  void Leave() {
+    mutex_.Lock();
+    --parties_;
+    Advance();
+    mutex_.Unlock();
+  }
+
+ private:
+  void Advance() {
+    if (arrived_ < parties_) return;
+    arrived_ = 0;
+    ++step_;
+    all_here_.SignalAll();
+  }
+  SharedMutex mutex_;
+  SharedCondition all_here_;
+  int parties_ = 0, arrived_ = 0;
+  std::uint64_t step_ = 0;
 };
 
 // A child in vfork() shares our memory and our stack: system calls alone, and nothing is written.
@@ -162,6 +201,67 @@ Status PlayDstate(Stage& stage, Truth& truth) {
   truth.culprit.measured_by = "CLOCK_MONOTONIC around vfork(), schedstat";
   truth.notes.push_back("pid is that of the last of many children");
   SetShare(truth, SumOf(parents, Wait::kChild));
+  return {};
+}
+
+Status PlayStraggler(Stage& stage, Truth& truth) {
+  constexpr std::uint64_t kWriteBytes = 16U << 20;
+  Crew& crew = stage.crew();
+  const auto ranks = static_cast<int>(stage.scale());
+  const std::string& fault = stage.fault();
+  const int slow = std::min(2, ranks - 1);
+  CULPRIT_ASSIGN(Barrier * barrier, MakeShared<Barrier>());
+  barrier->SetParties(ranks);
+  std::string folder;
+  if (fault == "disk") {
+    CULPRIT_ASSIGN(folder, stage.Folder(kWriteBytes, true));
+  }
+  IntervalLog* causes = stage.board().NewLog();
+  std::vector<IntervalLog*> waits;
+  for (int rank = 0; rank < ranks; ++rank) {
+    waits.push_back(stage.board().NewLog());
+    IntervalLog* log = waits.back();
+    const auto act = [=](Actor& actor) {
+      std::optional<DiskFile> file;
+      if (rank == slow && fault == "disk") file = DiskFile::Make(actor, folder, 0, kWriteBytes);
+      actor.Begin();
+      while (actor.Acting()) {
+        actor.Burn(Milliseconds(2));
+        if (rank == slow) {
+          const std::int64_t begin = MonotonicNs();
+          if (fault == "cpu") actor.Burn(Milliseconds(25));
+          if (fault == "sleep") actor.Sleep(Milliseconds(25));
+          if (file) {
+            actor.Blocked(Wait::kDisk, [&] {
+              file->Write(0, kWriteBytes);
+              file->Sync();
+            });
+          }
+          causes->Add({begin, MonotonicNs(), -1, 1});
+        }
+        actor.Blocked(
+            Wait::kBarrier, [&] { barrier->Arrive(actor); }, log);
+        ++actor.slot().work;
+      }
+      barrier->Leave();
+    };
+    CULPRIT_TRY(crew.Start({.name = fmt::format("rank{}", rank), .act = act}));
+  }
+  CULPRIT_TRY(stage.Run(truth));
+
+  std::int64_t lost = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank == slow) continue;
+    AddVictims(truth, crew.Named(fmt::format("rank{}", rank)));
+    lost += OverlapNs(waits[static_cast<std::size_t>(rank)]->All(), causes->All());
+  }
+  truth.culprit.kind = "straggler";
+  truth.culprit.parties = PartiesOf(crew.Named(fmt::format("rank{}", slow)));
+  if (fault == "disk") truth.culprit.device = DiskOf(folder);
+  truth.culprit.share_of =
+      "the other ranks' windows in which they slept at the barrier while it was held up";
+  truth.culprit.measured_by = "CLOCK_MONOTONIC around each barrier and delay, schedstat";
+  SetShare(truth, lost);
   return {};
 }
 
