@@ -61,9 +61,11 @@ class Maker {
     std::map<Blame, BlameSum> sums = culprits_.sums();
     JoinConvoys(sums);
     std::vector<ExplainFinding> findings;
+    const auto taken = TakenByPair(sums);
     for (const auto& [blame, sum] : sums) {
       ExplainFinding finding;
       if (!Weigh(blame, sum, finding)) continue;
+      if (IsReturned(blame, finding, taken)) finding.level = std::min(finding.level, Level::kInfo);
       NameCulprit(blame, sum, finding);
       const Walked& worst = WalkOf(finding.victims.front().victim.utid);
       Describe({timeline_, culprits_, worst, blame, sum}, finding);
@@ -76,6 +78,29 @@ class Maker {
   const Walked& WalkOf(Utid utid) const {
     return *std::ranges::find_if(victims_,
                                  [&](const Walked& row) { return row.victim.utid == utid; });
+  }
+
+  // Who took how much from whom, by the programs of both: {taker, victim}.
+  using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;
+  Pairs TakenByPair(const std::map<Blame, BlameSum>& sums) const {
+    Pairs taken;
+    for (const auto& [blame, sum] : sums) {
+      if (blame.rule->id != rule::kNeighbour) continue;
+      for (const auto& [index, amount] : sum.by_victim) {
+        const Walked& walked = victims_[index];
+        double& most = taken[{blame.id, culprits_.GroupOf(walked.victim.utid)}];
+        most = std::max(most, Ratio(amount.ns, walked.alive_ns));
+      }
+    }
+    return taken;
+  }
+
+  // Two that want one CPU take it from each other: named is the one that takes more.
+  bool IsReturned(const Blame& blame, const ExplainFinding& finding, const Pairs& taken) const {
+    if (blame.rule->id != rule::kNeighbour) return false;
+    const std::uint32_t victim = culprits_.GroupOf(finding.victims.front().victim.utid);
+    const auto back = taken.find({victim, blame.id});
+    return back != taken.end() && back->second > finding.share();
   }
 
   // Holders of one process of whom none has most of the waits are a convoy.

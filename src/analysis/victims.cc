@@ -13,8 +13,10 @@ namespace {
 constexpr std::size_t kMostVictims = 64;
 // What had less work in the window is idle: a thread that is woken once a second by its own timer.
 constexpr double kLeastWork = 0.005;
-// A process that is known by its name alone is the node's work only when it does some.
+// What is known by its name alone is the node's work only when it does some, and for a good part of
+// the time: scripts come and go.
 constexpr double kLeastNamedWork = 0.02;
+constexpr double kLeastNamedAlive = 0.3;
 // Of those found by their waiting: what waited less has nothing to complain of, and what has been
 // there for less than half of the window is a step of something else.
 constexpr double kLeastWait = 0.02;
@@ -100,6 +102,9 @@ class Choice {
     std::int64_t sum = 0;
     for (const Victim& victim : victims) sum += totals_[victim.utid].work_ns();
     return sum;
+  }
+  bool IsThere(Utid utid) const {
+    return Share(totals_[utid].alive_ns, window_) >= kLeastNamedAlive;
   }
   bool Works(const std::vector<Victim>& victims) const {
     return Share(Work(victims), window_) >= kLeastNamedWork;
@@ -247,7 +252,8 @@ VictimChoice ChooseVictims(const Timeline& timeline, const std::vector<ThreadTot
   });
   made.reason = "processes that held a GPU";
   if (made.victims.empty()) {
-    made.victims = choice.Where([&](Utid utid) { return NameOf(timeline, utid); });
+    made.victims = choice.Where(
+        [&](Utid utid) { return choice.IsThere(utid) ? NameOf(timeline, utid) : std::string(); });
     made.reason = "known names of training and serving programs";
     if (!choice.Works(made.victims)) {
       made.victims = choice.Waiting();
