@@ -523,11 +523,16 @@ TEST(EncodeFtrace, FollowsTheFormatOfEachKernel) {
     }
     PageWriter page(4096, 1000, is_32_bit ? 4 : 8);
     page.Add(1000, record);
+    put("prev_pid", 42);
     page.Add(1500, record);
+    put("prev_pid", 43);  // a switch to 43 is missing before this one: who left is written in full
+    page.Add(1600, record);
     spool.cpus.push_back(MakeCpu(0, {page.Finish()}));
     const Encoded encoded = Encode(spool);
     EXPECT_EQ(encoded.summary.parse_errors, 0U);
-    ASSERT_EQ(encoded.dump.events.size(), 2U);
+    ASSERT_EQ(encoded.dump.events.size(), 3U);
+    EXPECT_FALSE(encoded.dump.events[2].is_compact);
+    EXPECT_EQ(encoded.dump.events[2].fields.at("prev_pid"), "43");
     const DumpedEvent& full = encoded.dump.events[0];
     EXPECT_EQ(full.pid, 41U);
     EXPECT_EQ(full.fields.at("prev_comm"), "from");

@@ -200,11 +200,11 @@ void Culprits::AddDiskWaits(std::size_t victim, const Attribution& walk) {
     Utid thread = kNone;
     for (const auto& [group, ns] : by_group) {
       if (static_cast<double>(ns) <= kMostOfQueue * static_cast<double>(all)) continue;
+      thread = a_thread[group];
       if (group == GroupOf(wait.thread) || AreOneJob(wait.thread, a_thread[group])) continue;
       if (timeline_.IsKernel(wait.thread)) continue;  // a journal writes what others gave it
       blame.type = PartyType::kProcess;
       blame.id = group;
-      thread = a_thread[group];
     }
     BlameSum& sum = sums_[blame];
     const std::int64_t ns = wait.time.length();

@@ -300,6 +300,11 @@ class Words {
     } else {
       finding_.summary = fmt::format("{} waited {} for disk {}{}.", Victim(), ShareOfTime(),
                                      finding_.culprit.device, Via());
+      if (finding_.culprit.task) {
+        finding_.evidence.push_back(
+            fmt::format("most of the disk's queue was {}'s: the job's own requests",
+                        NameWithId(*finding_.culprit.task, true)));
+      }
     }
     finding_.confidence = 0.9;
     finding_.confidence_why = "the wait ended in the interrupt in which a request completed";

@@ -180,7 +180,7 @@ class Maker {
     }
     if (!sum.devices.empty()) {
       party.device = timeline_.Text(Largest(sum.devices));
-      if (party.name.empty()) party.name = party.device;
+      if (party.name.empty() || blame.type == PartyType::kDevice) party.name = party.device;
     }
     if (party.name.empty() && blame.rule->id == rule::kNetwork) party.name = "network";
     if (party.name.empty()) party.name = "not known";

@@ -65,12 +65,24 @@ std::vector<IrqRun> Flatten(const std::vector<IrqRun>& rows) {
   return flat;
 }
 
+// A thread is in one state at a time. A state whose end was not seen although others follow ended
+// nobody knows when: from its begin on nothing is known.
+void EndStates(std::vector<State>& states) {
+  for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+    State& state = states[i];
+    const State& next = states[i + 1];
+    if (state.utid != next.utid || state.end <= next.ts) continue;
+    state.end = state.is_open ? state.ts : std::max(state.ts, next.ts);
+  }
+}
+
 }  // namespace
 
 Timeline::Timeline(Rows rows) : rows_(std::move(rows)) {
   if (rows_.texts.empty()) rows_.texts.emplace_back();
   const std::size_t threads = rows_.threads.size();
   first_ = GroupBy(rows_.states, threads, [](const State& row) { return row.utid; });
+  EndStates(rows_.states);
   first_migration_ =
       GroupBy(rows_.migrations, threads, [](const Migration& row) { return row.utid; });
   priorities_.assign(threads, -1);

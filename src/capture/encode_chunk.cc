@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "kernel/ring_page.h"
 #include "tracefile/fields.h"
@@ -116,11 +117,16 @@ class ChunkEncoder {
     ++output_.counts[event.index];
     ++output_.events;
     const EventPlan* written = &event;
-    if (event.mode == EventMode::kCompactSwitch && next_switch_is_full_) {
-      // The columns leave out who was switched from; after a gap that cannot be told from the
-      // switch before.
-      written = plan_.full_switch();
+    if (event.mode == EventMode::kCompactSwitch) {
+      // The columns leave out who was switched from, which readers take from the switch before.
+      // After a gap, and where the kernel left out a switch (some sandboxes hide threads of their
+      // own), that would be somebody else.
+      const std::int32_t prev = PidAt(record, event.prev_pid);
+      if (next_switch_is_full_ || last_next_pid_.value_or(prev) != prev) {
+        written = plan_.full_switch();
+      }
       next_switch_is_full_ = false;
+      last_next_pid_ = PidAt(record, event.pid);
     }
     if (!bundle_.Add(*written, time_ns, record.data)) {
       Fail(Status::kInvalidEvent, time_ns, event.name + ": a field lies outside of its record");
@@ -132,6 +138,12 @@ class ChunkEncoder {
       gap_is_open_ = false;
     }
     if (bundle_.size_bytes() >= kBundleBytes) EndBundle();
+  }
+
+  static std::int32_t PidAt(const kernel::RingRecord& record, EventPlan::Column column) {
+    std::int32_t pid;
+    std::memcpy(&pid, record.data.data() + column.offset, sizeof(pid));
+    return pid;
   }
 
   void Fail(std::uint32_t status, std::uint64_t time_ns, std::string what) {
@@ -152,6 +164,7 @@ class ChunkEncoder {
   bool only_markers_;
   ChunkOutput output_;
   bool next_switch_is_full_;
+  std::optional<std::int32_t> last_next_pid_;  // of the switch before in this chunk
   bool gap_is_open_ = false;
 };
 

@@ -29,14 +29,16 @@ EventPlan::Column ColumnOf(const FormatField* field) { return {field->offset, fi
 
 bool PlanCompactSwitch(const EventFormat& format, EventPlan& plan) {
   const FormatField* state = format.Find("prev_state");
+  const FormatField* prev = format.Find("prev_pid");
   const FormatField* pid = format.Find("next_pid");
   const FormatField* prio = format.Find("next_prio");
   const FormatField* comm = format.Find("next_comm");
-  if ((!IsInteger(state, 8) && !IsInteger(state, 4)) || !IsInteger(pid, 4) || !IsInteger(prio, 4) ||
-      !IsComm(comm)) {
+  if ((!IsInteger(state, 8) && !IsInteger(state, 4)) || !IsInteger(prev, 4) || !IsInteger(pid, 4) ||
+      !IsInteger(prio, 4) || !IsComm(comm)) {
     return false;
   }
   plan.mode = EventMode::kCompactSwitch;
+  plan.prev_pid = ColumnOf(prev);
   plan.prev_state = ColumnOf(state);
   plan.pid = ColumnOf(pid);
   plan.prio = ColumnOf(prio);

@@ -48,7 +48,7 @@ struct EventPlan {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;
   };
-  Column prev_state, pid, prio, comm, target_cpu, stack_size, stack;
+  Column prev_state, prev_pid, pid, prio, comm, target_cpu, stack_size, stack;
 };
 
 class EncodePlan {
