@@ -58,8 +58,8 @@ Result<Profile> ReadFolded(std::string_view text, const ReadOptions& options) {
       const FrameKind kind = annotated ? *annotated
                              : unknown ? FrameKind::kUnknown
                                        : KindOf(name, "");
-      frames.push_back(
-          profile.InternFrame(annotated ? std::string(name) : ShownName(name, options), "", kind));
+      frames.push_back(profile.InternFrame(
+          annotated ? std::string(name) : symbols::Demangle(name, options.names), "", kind));
     }
     profile.samples.push_back({.weight = parsed->weight,
                                .stack = profile.InternStack(frames),

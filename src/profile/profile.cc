@@ -64,10 +64,37 @@ StackId Profile::InternStack(StackId parent, FrameId frame) {
   return id;
 }
 
-StackId Profile::InternStack(std::span<const FrameId> outermost_first) {
-  StackId stack = 0;
-  for (const FrameId frame : outermost_first) stack = InternStack(stack, frame);
-  return stack;
+void Profile::GrowWholeSlots() {
+  std::vector<WholeStack> old(std::max(kFirstSlots, whole_slots_.size() * 2));
+  old.swap(whole_slots_);
+  const std::size_t mask = whole_slots_.size() - 1;
+  for (const WholeStack& whole : old) {
+    if (whole.id == 0) continue;
+    std::size_t slot = whole.first & mask;
+    while (whole_slots_[slot].id != 0) slot = (slot + 1) & mask;
+    whole_slots_[slot] = whole;
+  }
+}
+
+StackId Profile::InternStack(std::span<const FrameId> chain) {
+  if (chain.empty()) return 0;
+  if ((whole_count_ + 1) * 2 > whole_slots_.size()) GrowWholeSlots();
+  WholeStack whole{chain.size(), ~chain.size(), 0};
+  for (const FrameId frame : chain) {
+    whole.first = (whole.first ^ frame) * 0x9e3779b97f4a7c15U + (whole.first >> 29U);
+    whole.second = (whole.second + frame) * 0xd6e8feb86659fd93U ^ (whole.second >> 31U);
+  }
+  whole.first = Mix(whole.first);
+  const std::size_t mask = whole_slots_.size() - 1;
+  std::size_t slot = whole.first & mask;
+  for (; whole_slots_[slot].id != 0; slot = (slot + 1) & mask) {
+    const WholeStack& known = whole_slots_[slot];
+    if (known.first == whole.first && known.second == whole.second) return known.id;
+  }
+  for (const FrameId frame : chain) whole.id = InternStack(whole.id, frame);
+  whole_slots_[slot] = whole;
+  ++whole_count_;
+  return whole.id;
 }
 
 ThreadId Profile::AddThread(const Thread& thread) {

@@ -97,7 +97,7 @@ class Profile {
   }
   StackId InternStack(StackId parent, FrameId frame);
   // Outermost first.
-  StackId InternStack(std::span<const FrameId> frames);
+  StackId InternStack(std::span<const FrameId> chain);
   ThreadId AddThread(const Thread& thread);
   // The metric of that name, made when it is new; nothing beyond 65,535 of them.
   std::optional<std::uint16_t> InternMetric(std::string_view name, std::string_view unit);
@@ -124,7 +124,17 @@ class Profile {
   std::unordered_map<Frame, FrameId, FrameHash> frame_ids_;
   // Open addressing over `stacks`: a map of nodes would take most of the memory of a big profile.
   std::vector<StackId> stack_slots_;
+  // Whole stacks by 128 bits of hash over their frames: one that was seen before costs one look-up
+  // instead of one a frame, and its frames are not walked again.
+  struct WholeStack {
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    StackId id = 0;  // 0: an empty slot
+  };
+  std::vector<WholeStack> whole_slots_;
+  std::size_t whole_count_ = 0;
   void GrowStackSlots();
+  void GrowWholeSlots();
 };
 
 }  // namespace culprit::profile

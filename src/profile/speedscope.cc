@@ -45,7 +45,8 @@ class Decoder {
                              : file.ends_with(".py") ? FrameKind::kPython
                                                      : KindOf(name, file);
       frames_.push_back(profile_.InternFrame(
-          name.empty() ? std::string("[unknown]") : ShownName(name, options_), file, kind));
+          name.empty() ? std::string("[unknown]") : symbols::Demangle(name, options_.names), file,
+          kind));
     }
     for (const auto profile : *profiles) AddProfile(profile);
     if (wrong_ > 0) {

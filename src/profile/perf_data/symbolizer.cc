@@ -77,7 +77,8 @@ void Symbolizer::NameKernel(const std::vector<Place>& places, const Places& chos
     if (!module.symbol.empty()) {
       frame = profile_->InternFrame(module.symbol, "[bpf]", FrameKind::kKernel);
     } else if (const auto name = kernel.Find(module.path, place.address)) {
-      const std::string_view in = name->module.empty() ? "[kernel.kallsyms]" : name->module;
+      const std::string_view in =
+          name->module.empty() ? std::string_view("[kernel.kallsyms]") : name->module;
       frame = profile_->InternFrame(name->name, in, KindOf(name->name, in));
     } else {
       frame = Unknown(place);
