@@ -192,13 +192,12 @@ Format DetectFormat(std::string_view head) {
   const std::string_view text = SkipSpace(head);
   if (!IsText(text) || text.empty()) return Format::kUnknown;
   if (text.starts_with('{')) {
-    if (text.find("speedscope") != std::string_view::npos ||
-        text.find("\"shared\"") != std::string_view::npos) {
-      return Format::kSpeedscope;
-    }
-    if (text.find("\"nodes\"") != std::string_view::npos ||
-        text.find("\"callFrame\"") != std::string_view::npos ||
-        text.find("\"timeDeltas\"") != std::string_view::npos) {
+    const auto has = [text](std::string_view word) {
+      return text.find(word) != std::string_view::npos;
+    };
+    if (has("\"traceEvents\"")) return Format::kUnknown;  // Chrome's trace: events, no profile
+    if (has("speedscope") || has("\"shared\"")) return Format::kSpeedscope;
+    if (has("\"callFrame\"") || has("\"timeDeltas\"") || has("\"nodes\"")) {
       return Format::kCpuProfile;
     }
     return Format::kUnknown;
