@@ -23,8 +23,7 @@ std::string_view PageFile(std::string_view name) {
 }
 
 std::string Subtitle(const FlameView& view) {
-  std::string text = fmt::format("{} in {} samples", FormatWeight(view.tree.total, view.metric()),
-                                 FormatCount(view.tree.samples));
+  std::string text = FormatTotal(view.tree, view.metric());
   if (view.profile.has_threads) {
     text += fmt::format(" of {} {}", FormatCount(view.tree.threads),
                         view.tree.threads == 1 ? "thread" : "threads");

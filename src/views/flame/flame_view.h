@@ -38,6 +38,9 @@ struct FlameView {
 // "12.3 s", "4.5 GiB", "12.3 G cycles", "1,548 samples".
 std::string FormatWeight(std::int64_t weight, const profile::Metric& metric);
 
+// "12.3 s in 1,234 samples"; only "1,234 samples" where these are what is counted.
+std::string FormatTotal(const profile::CallTree& tree, const profile::Metric& metric);
+
 std::string FlameFolded(const FlameView& view);  // a line a stack, sorted
 std::string FlameSvg(const FlameView& view);     // one file, which runs in any browser
 std::string FlameHtml(const FlameView& view);    // with a table of functions, callers and callees

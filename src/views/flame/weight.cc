@@ -29,4 +29,11 @@ std::string FormatWeight(std::int64_t weight, const profile::Metric& metric) {
                      FormatCount(static_cast<std::uint64_t>(std::abs(weight))), unit);
 }
 
+std::string FormatTotal(const profile::CallTree& tree, const profile::Metric& metric) {
+  const std::string total = FormatWeight(tree.total, metric);
+  if (metric.unit == "samples") return total;
+  return fmt::format("{} in {} {}", total, FormatCount(tree.samples),
+                     tree.samples == 1 ? "sample" : "samples");
+}
+
 }  // namespace culprit::views
