@@ -54,9 +54,8 @@ void PrintSummary(const profile::Profile& profile, const profile::CallTree& tree
                   const FlameOptions& options) {
   std::FILE* stream = WritesFile(options) ? stdout : stderr;
   const profile::Metric& metric = profile.metrics[tree.metric];
-  fmt::print(stream, "{}{}: {} in {}{}\n", WritesFile(options) ? options.output + ": " : "",
-             SafeForTerminal(metric.name), views::FormatWeight(tree.total, metric),
-             Plural(tree.samples, "sample"),
+  fmt::print(stream, "{}{}: {}{}\n", WritesFile(options) ? options.output + ": " : "",
+             SafeForTerminal(metric.name), views::FormatTotal(tree, metric),
              profile.has_threads ? " of " + Plural(tree.threads, "thread") : "");
   if (tree.samples_left_out > 0) {
     fmt::print(stream, "  left out by the selection: {}\n",

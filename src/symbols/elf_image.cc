@@ -1,6 +1,7 @@
 #include "symbols/elf_image.h"
 
 #include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <lzma.h>
 
@@ -71,16 +72,13 @@ bool IsFunction(const GElf_Sym& symbol, std::string_view name, bool is_code) {
 
 void ElfImage::End::operator()(Elf* elf) const { elf_end(elf); }
 
-Status ElfImage::Begin(std::span<const std::byte> bytes, std::string_view name) {
-  static_cast<void>(elf_version(EV_CURRENT));
-  // libelf reads only: its parameter is not const for the sake of writers.
-  char* image = const_cast<char*>(  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-      reinterpret_cast<const char*>(bytes.data()));
-  elf_.reset(bytes.size() < EI_NIDENT ? nullptr : elf_memory(image, bytes.size()));
+Status ElfImage::ReadFacts(std::string_view name) {
   if (elf_ == nullptr || elf_kind(elf_.get()) != ELF_K_ELF) {
     return Error{std::string(name) + " is not an ELF file", ""};
   }
-  image_ = bytes;
+  std::size_t size = 0;
+  const char* raw = elf_rawfile(elf_.get(), &size);
+  if (raw != nullptr) image_ = {reinterpret_cast<const std::byte*>(raw), size};
   GElf_Ehdr header_of_file;
   if (gelf_getehdr(elf_.get(), &header_of_file) != nullptr) machine_ = header_of_file.e_machine;
   const void* id = nullptr;
@@ -103,24 +101,25 @@ Status ElfImage::Begin(std::span<const std::byte> bytes, std::string_view name) 
   return {};
 }
 
+// libelf writes into what it reads (headers of sections that it decompresses), so it gets a private
+// mapping, or bytes of our own.
 Result<ElfImage> ElfImage::Open(const std::string& path) {
   ElfImage image;
-  CULPRIT_ASSIGN(auto file, MappedFile::Open(path));
-  image.file_ = std::make_unique<MappedFile>(std::move(file));
-  CULPRIT_TRY(image.Begin(image.file_->bytes(), path));
+  CULPRIT_ASSIGN(image.fd_, OpenFile(path, O_RDONLY));
+  static_cast<void>(elf_version(EV_CURRENT));
+  image.elf_.reset(elf_begin(image.fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  CULPRIT_TRY(image.ReadFacts(path));
   return image;
 }
 
-Result<ElfImage> ElfImage::OfBytes(std::vector<std::byte> bytes) {
+Result<ElfImage> ElfImage::OfBytes(std::vector<std::byte> bytes, std::string_view name) {
   ElfImage image;
   image.bytes_ = std::move(bytes);
-  CULPRIT_TRY(image.Begin(image.bytes_, "the section .gnu_debugdata"));
-  return image;
-}
-
-Result<ElfImage> ElfImage::OfView(std::span<const std::byte> bytes, std::string_view name) {
-  ElfImage image;
-  CULPRIT_TRY(image.Begin(bytes, name));
+  static_cast<void>(elf_version(EV_CURRENT));
+  if (image.bytes_.size() >= EI_NIDENT) {
+    image.elf_.reset(elf_memory(reinterpret_cast<char*>(image.bytes_.data()), image.bytes_.size()));
+  }
+  CULPRIT_TRY(image.ReadFacts(name));
   return image;
 }
 

@@ -33,9 +33,7 @@ struct LoadSegment {
 class ElfImage {
  public:
   static Result<ElfImage> Open(const std::string& path);
-  // Of bytes that it takes over, or that outlive it.
-  static Result<ElfImage> OfBytes(std::vector<std::byte> bytes);
-  static Result<ElfImage> OfView(std::span<const std::byte> bytes, std::string_view name);
+  static Result<ElfImage> OfBytes(std::vector<std::byte> bytes, std::string_view name);
 
   Elf* handle() const { return elf_.get(); }
   const std::string& build_id() const { return build_id_; }
@@ -57,9 +55,9 @@ class ElfImage {
   struct End {
     void operator()(Elf* elf) const;
   };
-  Status Begin(std::span<const std::byte> bytes, std::string_view name);
+  Status ReadFacts(std::string_view name);
 
-  std::unique_ptr<MappedFile> file_;
+  UniqueFd fd_;
   std::vector<std::byte> bytes_;
   std::unique_ptr<Elf, End> elf_;
   std::string build_id_;

@@ -65,7 +65,7 @@ struct SymbolFile::State {
     if (with_symtab != images.end()) {
       (*with_symtab)->AddSymbols(false, symbols);
     } else if (auto mini = file().MiniDebugInfo(); !mini.empty()) {
-      auto image = ElfImage::OfBytes(std::move(mini));
+      auto image = ElfImage::OfBytes(std::move(mini), "the section .gnu_debugdata");
       if (image.ok()) {
         Add(std::move(image).value());
         images.back()->AddSymbols(false, symbols);
@@ -123,7 +123,7 @@ Result<SymbolFile> SymbolFile::Open(const std::string& path, const SymbolFileOpt
 
 Result<SymbolFile> SymbolFile::OfImage(std::span<const std::byte> bytes) {
   auto state = std::make_unique<State>();
-  CULPRIT_ASSIGN(auto image, ElfImage::OfView(bytes, "the image"));
+  CULPRIT_ASSIGN(auto image, ElfImage::OfBytes({bytes.begin(), bytes.end()}, "the image"));
   state->Add(std::move(image));
   state->ReadSymbols({.root = "/", .find_debug_files = false});
   return SymbolFile(std::move(state));

@@ -25,7 +25,7 @@ class SymbolFile {
  public:
   // An Error when it is no ELF file or cannot be read. A file without symbols is no Error.
   static Result<SymbolFile> Open(const std::string& path, const SymbolFileOptions& options = {});
-  // The same of bytes that outlive the result (a vdso read out of memory, a test).
+  // The same of a copy of bytes (a vdso read out of memory, a test).
   static Result<SymbolFile> OfImage(std::span<const std::byte> image);
 
   SymbolFile(SymbolFile&&) noexcept;

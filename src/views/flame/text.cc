@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "profile/function_table.h"
+#include "views/flame/flame_page.h"
 #include "views/flame/flame_view.h"
 
 namespace culprit::views {
@@ -74,10 +75,7 @@ void AppendTree(const FlameView& view, std::string& out) {
 }  // namespace
 
 std::string FlameText(const FlameView& view) {
-  std::string out =
-      fmt::format("{}\n{} in {} samples of {} threads\n\n", SafeForTerminal(view.title),
-                  FormatWeight(view.tree.total, view.metric()), FormatCount(view.tree.samples),
-                  FormatCount(view.tree.threads));
+  std::string out = SafeForTerminal(view.title) + "\n" + SafeForTerminal(Subtitle(view)) + "\n\n";
   AppendTop(view, out);
   out += fmt::format("\n{:>7}  {:>7}  call tree\n", "total", "self");
   AppendTree(view, out);
