@@ -22,18 +22,18 @@ bool AppendPool::has_failed() const {
   return error_.has_value();
 }
 
-void AppendPool::Submit(const std::string& table, Fill fill) {
+void AppendPool::Submit(const std::string& table, std::size_t rows, Fill fill) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return waiting_.size() < most_waiting_ || error_.has_value(); });
   if (error_.has_value()) return;
-  waiting_.push_back({table, submitted_[table]++, std::move(fill)});
+  waiting_.push_back({table, submitted_[table]++, rows, std::move(fill)});
   ++under_way_;
   lock.unlock();
   changed_.notify_all();
 }
 
 Status AppendPool::Append(Segment& segment) {
-  CULPRIT_ASSIGN(auto appender, tables::Appender::Open(database_, segment.table));
+  CULPRIT_ASSIGN(auto appender, tables::Appender::Open(database_, segment.table, segment.rows));
   CULPRIT_TRY(segment.fill(appender));
   segment.fill = nullptr;
   // Its turn comes when all before it are in. Segments are taken up in order, so the one that is

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "load/row_stream.h"
 #include "tables/appender.h"
+#include "tables/column_store.h"
 #include "tables/database.h"
 
 namespace culprit::load {
@@ -31,15 +32,22 @@ class AppendPool {
 
   using Fill = std::function<Status(tables::Appender&)>;
   // Waits while too many segments are under way: that bounds memory.
-  void Submit(const std::string& table, Fill fill);
+  void Submit(const std::string& table, std::size_t rows, Fill fill);
   // Waits until all is committed; the first Error of any segment.
   Status Finish();
   bool has_failed() const;
+  // How many blocks make a segment. In memory it is a chunk of a stored table. In a file it is two
+  // of DuckDB's row groups: of more than one it writes the full ones at once, compressed, and holds
+  // them neither in memory nor in its log.
+  std::size_t segment_blocks() const {
+    return (database_.is_file() ? 2 : 1) * tables::kStoredChunkRows / kBlockRows;
+  }
 
  private:
   struct Segment {
     std::string table;
     std::uint64_t number;  // within its table
+    std::size_t rows;      // at most
     Fill fill;
   };
   void Work();
@@ -58,14 +66,12 @@ class AppendPool {
   std::vector<std::thread> threads_;
 };
 
-// Collects the blocks of one table into segments of as many rows as DuckDB's appender hands over at
-// once (204,800, 100 blocks), which become row groups of the table as they are.
+// Collects the blocks of one table into segments.
 template <class Row>
 class TableSink final : public BlockSink<Row> {
  public:
   using Block = RowBlock<Row>;
   using Convert = std::function<Status(const Block&, tables::Appender&)>;
-  static constexpr std::size_t kSegmentBlocks = 100;
 
   TableSink(AppendPool& pool, std::string table, Convert convert)
       : pool_(pool), table_(std::move(table)), convert_(std::move(convert)) {}
@@ -73,7 +79,7 @@ class TableSink final : public BlockSink<Row> {
   void Take(std::unique_ptr<Block> block) override {
     if (block->count == 0) return;
     blocks_.push_back(std::move(block));
-    if (blocks_.size() == kSegmentBlocks) Submit();
+    if (blocks_.size() == pool_.segment_blocks()) Submit();
   }
   std::unique_ptr<Block> NewBlock() override {
     const std::lock_guard lock(spare_->mutex);
@@ -93,7 +99,8 @@ class TableSink final : public BlockSink<Row> {
     auto blocks = std::make_shared<std::vector<std::unique_ptr<Block>>>(std::move(blocks_));
     blocks_.clear();
     pool_.Submit(
-        table_, [blocks, convert = convert_, spare = spare_](tables::Appender& appender) -> Status {
+        table_, blocks->size() * kBlockRows,
+        [blocks, convert = convert_, spare = spare_](tables::Appender& appender) -> Status {
           for (std::unique_ptr<Block>& block : *blocks) {
             CULPRIT_TRY(convert(*block, appender));
             const std::lock_guard lock(spare->mutex);

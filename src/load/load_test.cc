@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "load/testing_database.h"
 #include "load/testing_trace.h"
+#include "tables/column_store.h"
 
 namespace culprit::load {
 namespace {
@@ -113,6 +114,48 @@ TEST(Load, RawEventsOfASecondPassHaveTheSameThreads) {
             "1200|state|2400000|NULL\n1200|cpu_id|0|NULL\n1300|what|NULL|x\n"
             "1300|size|-5|NULL\n");
   EXPECT_EQ(both.Rows(args), second.Rows(args));
+}
+
+// The tables are arrays of ours in memory and DuckDB's own in a file.
+TEST(Load, SameRowsInMemoryAndInAFile) {
+  TestTrace trace;
+  trace.Kernel("6.1.0");
+  for (int i = 0; i < 9; ++i) {
+    trace.Bundle(
+        0, {FtraceEventOf(1000 + 100 * i, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11)),
+            FtraceEventOf(1020 + 100 * i, 11, kWaking, WakingPayload("b", 12, 1)),
+            FtraceEventOf(1050 + 100 * i, 11, kSwitch, SwitchPayload("a", 11, 1, "swapper/0", 0))});
+  }
+  const TemporaryFile file(trace.bytes());
+  LoadedTrace memory = LoadedTrace::OfFile(file.path(), kCore | kRaw);
+  const TemporaryFile place("");
+  ASSERT_EQ(unlink(place.path().c_str()), 0);
+  auto database = tables::Database::OpenFile(place.path(), tables::FileMode::kCreate).value();
+  auto connection = database.Connect().value();
+  ASSERT_TRUE(tables::CreateSchema(connection).ok());
+  ASSERT_TRUE(LoadTrace(file.path(), database, {.groups = kCore | kRaw}).ok());
+  for (const char* table : {"sched", "thread_state", "ftrace_event", "args"}) {
+    const std::string sql =
+        std::string("SELECT string_agg(t::VARCHAR, ';') FROM ") + table + " AS t";
+    EXPECT_EQ(connection.QueryText(sql).value() + "\n", memory.Rows(sql)) << table;
+  }
+  EXPECT_EQ(memory.Rows("SELECT count(*) FROM sched"), "18\n");
+}
+
+TEST(Load, RawEventsThatWereInterruptedLeaveNothing) {
+  TestTrace trace;
+  trace.Kernel("6.1.0").Bundle(
+      0, {FtraceEventOf(1000, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", 11))});
+  const TemporaryFile file(trace.bytes());
+  LoadedTrace loaded = LoadedTrace::OfFile(file.path());
+  const auto bytes = loaded.database().store()->used_bytes();
+  LoadOptions options{.groups = kRaw, .progress = [](const LoadProgress&) { return false; }};
+  EXPECT_FALSE(LoadTrace(file.path(), loaded.database(), options).ok());
+  EXPECT_EQ(loaded.Rows("SELECT count(*) FROM ftrace_event"), "0\n");
+  EXPECT_EQ(loaded.database().store()->used_bytes(), bytes);
+  options.progress = nullptr;
+  EXPECT_TRUE(LoadTrace(file.path(), loaded.database(), options).ok());
+  EXPECT_EQ(loaded.Rows("SELECT ts, name FROM ftrace_event"), "1000|sched_switch\n");
 }
 
 TEST(Load, WhatIsNoTraceIsNamed) {

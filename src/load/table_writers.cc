@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace culprit::load {
@@ -21,10 +22,15 @@ template <class T, class Row, class Get, class None>
 void NullableColumn(const RowBlock<Row>& block, Appender& out, std::size_t column, Get get,
                     None none) {
   T* values = out.Column<T>(column);
-  for (std::size_t i = 0; i < block.count; ++i) {
-    const auto value = get(block.rows[i]);
-    values[i] = static_cast<T>(value);
-    if (value == none) out.SetNull(column, i);
+  for (std::size_t begin = 0; begin < block.count; begin += 64) {
+    const std::size_t count = std::min<std::size_t>(64, block.count - begin);
+    std::uint64_t nulls = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto value = get(block.rows[begin + i]);
+      values[begin + i] = static_cast<T>(value);
+      nulls |= static_cast<std::uint64_t>(value == none) << i;
+    }
+    out.SetNulls(column, begin, nulls);
   }
 }
 

@@ -1,5 +1,6 @@
-// Bulk append to one table, a chunk of columns at a time: one thread, one table, one connection.
-// Checks widths, not meanings; a chunk that is not flushed is not in the table.
+// Bulk append to one table, a chunk of columns at a time: one thread, one table. The table is one
+// of DuckDB's or a stored one (column_store.h). Checks widths, not meanings; what is not closed is
+// not in the table.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +23,13 @@ class Appender {
  public:
   static constexpr std::size_t kChunkRows = 2048;  // DuckDB's vector size
 
-  static Result<Appender> Open(const Database& database, std::string_view table);
+  // `expected_rows` saves memory where few are to come; more may come.
+  static Result<Appender> Open(const Database& database, std::string_view table,
+                               std::size_t expected_rows = kChunkRows);
 
   Appender(Appender&&) noexcept;
   Appender& operator=(Appender&&) noexcept;
-  ~Appender();  // drops what was not flushed
+  ~Appender();  // drops what was not closed
 
   // The column of the chunk being filled, kChunkRows values; T is as wide as the table's type (an
   // ENUM column is an unsigned integer of its members' index). Valid until Flush.
@@ -44,7 +47,19 @@ class Appender {
   void SetNull(std::size_t column, std::size_t row) {
     auto*& validity = columns_[column].validity;
     if (validity == nullptr) validity = MakeValidity(column);
-    validity[row / 64] &= ~(std::uint64_t{1} << (row % 64));
+    const std::size_t bit = first_bit_ + row;
+    validity[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
+  }
+  // The same for up to 64 rows at once: bit i of `nulls` is row `row` + i, a multiple of 64.
+  void SetNulls(std::size_t column, std::size_t row, std::uint64_t nulls) {
+    if (nulls == 0) return;
+    auto*& validity = columns_[column].validity;
+    if (validity == nullptr) validity = MakeValidity(column);
+    const std::size_t bit = first_bit_ + row;
+    validity[bit / 64] &= ~(nulls << (bit % 64));
+    if (bit % 64 != 0 && nulls >> (64 - bit % 64) != 0) {
+      validity[bit / 64 + 1] &= ~(nulls >> (64 - bit % 64));
+    }
   }
   // The member of an ENUM column whose width depends on how many members the type has.
   void SetEnum(std::size_t column, std::size_t row, std::size_t member) {
@@ -71,14 +86,15 @@ class Appender {
     std::size_t width = 0;
     bool is_text = false;
   };
-  struct State;
-  explicit Appender(std::unique_ptr<State> state);
+  class Target;
+  class DuckDbTarget;
+  class StoredTarget;
+  explicit Appender(std::unique_ptr<Target> target);
   std::uint64_t* MakeValidity(std::size_t column);
-  void ResetChunk();
-  Error Failure() const;
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Target> target_;
   std::vector<ColumnState> columns_;
+  std::size_t first_bit_ = 0;  // of the chunk being filled, in its validity
 };
 
 // Appends every row of `result` to a table with its columns, and returns their number.

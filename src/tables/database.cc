@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "tables/column_store.h"
 #include "tables/duckdb_library.h"
 #include "tables/handles.h"
 #include "tables/sql_place.h"
@@ -127,7 +128,8 @@ Result<Database> Database::Open(const char* path, const char* access_mode,
         ""};
   }
   return Database(std::shared_ptr<_duckdb_database>(
-      handle, [](duckdb_database owned) { duckdb_close(&owned); }));
+                      handle, [](duckdb_database owned) { duckdb_close(&owned); }),
+                  std::make_shared<ColumnStore>(options.memory_limit_bytes), path != nullptr);
 }
 
 Result<Database> Database::OpenInMemory(const DatabaseOptions& options) {
@@ -150,6 +152,7 @@ Result<Database> Database::OpenFile(const std::string& path, FileMode mode,
 Result<Connection> Database::Connect() const {
   auto state = std::make_shared<Connection::State>();
   state->database = handle_;
+  state->store = store_;
   if (duckdb_connect(handle_.get(), &state->connection) != DuckDBSuccess) {
     return Error{"DuckDB gives no connection", ""};
   }
@@ -172,6 +175,7 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 Connection::~Connection() = default;
 
 _duckdb_connection* Connection::handle() const { return state_->connection; }
+const std::shared_ptr<ColumnStore>& Connection::store() const { return state_->store; }
 const SqlError& Connection::last_error() const { return state_->last_error; }
 void Connection::Interrupt() const { duckdb_interrupt(state_->connection); }
 

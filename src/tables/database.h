@@ -21,6 +21,7 @@ struct _duckdb_prepared_statement;
 
 namespace culprit::tables {
 
+class ColumnStore;
 class Connection;
 
 // `text` as a quoted name ("a""b") or a text literal ('it''s') of SQL.
@@ -46,12 +47,19 @@ class Database {
                                    const DatabaseOptions& options = {});
 
   Result<Connection> Connect() const;
+  // Tables that are kept outside of DuckDB and read through it (stored_scan.h); empty at first.
+  const std::shared_ptr<ColumnStore>& store() const { return store_; }
+  bool is_file() const { return is_file_; }
 
  private:
-  explicit Database(std::shared_ptr<_duckdb_database> handle) : handle_(std::move(handle)) {}
+  Database(std::shared_ptr<_duckdb_database> handle, std::shared_ptr<ColumnStore> store,
+           bool is_file)
+      : handle_(std::move(handle)), store_(std::move(store)), is_file_(is_file) {}
   static Result<Database> Open(const char* path, const char* access_mode,
                                const DatabaseOptions& options);
   std::shared_ptr<_duckdb_database> handle_;
+  std::shared_ptr<ColumnStore> store_;
+  bool is_file_;
 };
 
 // A value bound to a parameter (?, $1, $name); monostate is NULL.
@@ -118,6 +126,8 @@ class Connection {
 
   const SqlError& last_error() const;
 
+  // That of its database.
+  const std::shared_ptr<ColumnStore>& store() const;
   // For appenders and for what the C API offers beyond this class.
   _duckdb_connection* handle() const;
 

@@ -13,6 +13,7 @@ namespace culprit::tables {
 
 struct Connection::State {
   std::shared_ptr<_duckdb_database> database;
+  std::shared_ptr<ColumnStore> store;
   duckdb_connection connection = nullptr;
   SqlError last_error;
 
@@ -59,6 +60,10 @@ class LogicalType {
  private:
   duckdb_logical_type type_;
 };
+
+// Bytes of a value of the type in DuckDB's vectors; 0 for text, and for types that no table of ours
+// has.
+std::size_t WidthOf(duckdb_logical_type type);
 
 // A string that DuckDB allocated.
 inline std::string TakeString(char* text) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/embedded_file.h"
+#include "tables/column_store.h"
+#include "tables/stored_scan.h"
 
 namespace culprit::tables {
 
@@ -13,6 +15,7 @@ extern const std::span<const EmbeddedFile> kSchemaFiles;
 namespace {
 
 constexpr std::string_view kRawTables = "raw_tables.sql";
+constexpr std::string_view kSchedTable = "__intrinsic_sched_slice";
 
 Status RunFile(Connection& connection, const EmbeddedFile& file) {
   const auto status = connection.Execute(file.text);
@@ -51,6 +54,7 @@ Status CreateSchema(Connection& connection) {
 
 Status CreateRawTables(Connection& connection, std::span<const std::string> event_names,
                        std::span<const std::string> argument_keys) {
+  CULPRIT_TRY(DropStored(connection, kRawEventTables));
   CULPRIT_TRY(connection.Execute("DELETE FROM __raw_name"));
   CULPRIT_TRY(InsertNames(connection, "event", event_names));
   CULPRIT_TRY(InsertNames(connection, "key", argument_keys));
@@ -69,8 +73,46 @@ Status CreateRawTables(Connection& connection, std::span<const std::string> even
   return {};
 }
 
+namespace {
+
+// In place: nobody reads the table yet.
+Status FillStoredUpids(Connection& connection, const StoredTable& sched,
+                       std::span<const std::int64_t> utids) {
+  std::vector<std::int32_t> upid_of;  // by utid; -1: not one of these
+  CULPRIT_ASSIGN(auto find, connection.Prepare("SELECT upid FROM thread WHERE utid = ?"));
+  for (const std::int64_t utid : utids) {
+    const Value value = utid;
+    CULPRIT_ASSIGN(auto result, find.Run({&value, 1}));
+    CULPRIT_ASSIGN(const bool found, result.Next());
+    if (!found || result.IsNull(0, 0)) continue;
+    const auto index = static_cast<std::size_t>(utid);
+    if (index >= upid_of.size()) upid_of.resize(index + 1, -1);
+    upid_of[index] = static_cast<std::int32_t>(result.Integer(0, 0));
+  }
+  const std::size_t utid_column = sched.ColumnIndex("utid");
+  const std::size_t upid_column = sched.ColumnIndex("upid");
+  for (const auto& chunk : sched.chunks()) {
+    if (chunk->validity(upid_column) == nullptr) continue;
+    std::uint64_t* validity = chunk->MutableValidity(upid_column);
+    auto* upids = static_cast<std::int32_t*>(chunk->mutable_data(upid_column));
+    const auto of_rows = chunk->Values<std::int32_t>(utid_column);
+    for (std::size_t row = 0; row < of_rows.size(); ++row) {
+      const auto utid = static_cast<std::size_t>(of_rows[row]);
+      if (!chunk->IsNull(upid_column, row) || utid >= upid_of.size() || upid_of[utid] < 0) continue;
+      upids[row] = upid_of[utid];
+      validity[row / 64] |= std::uint64_t{1} << (row % 64);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status FillUpids(Connection& connection, std::span<const std::int64_t> utids) {
   if (utids.empty()) return {};
+  if (const auto stored = connection.store()->Find(kSchedTable); stored != nullptr) {
+    return FillStoredUpids(connection, *stored, utids);
+  }
   CULPRIT_TRY(connection.Execute("CREATE OR REPLACE TEMP TABLE __late_utid (utid INTEGER)"));
   CULPRIT_ASSIGN(auto insert, connection.Prepare("INSERT INTO __late_utid VALUES (?)"));
   for (const std::int64_t utid : utids) {

@@ -2,6 +2,7 @@
 // Knows nothing of how they are filled (load/) or asked (query/).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +17,18 @@ namespace culprit::tables {
 // Raised with every change of the tables, their columns or their meaning.
 inline constexpr std::int64_t kSchemaVersion = 2;
 
+// The tables that grow with the number of events, under the names that hold their rows.
+inline constexpr std::array<std::string_view, 7> kBigTables = {"__intrinsic_sched_slice",
+                                                               "__intrinsic_thread_state",
+                                                               "__intrinsic_spurious_sched_wakeup",
+                                                               "__intrinsic_slice",
+                                                               "__intrinsic_counter",
+                                                               "__intrinsic_block_io",
+                                                               "blocked_stack"};
+// Those of raw events.
+inline constexpr std::array<std::string_view, 2> kRawEventTables = {"__intrinsic_ftrace_event",
+                                                                    "__intrinsic_ftrace_args"};
+
 // Makes every table and view, empty.
 Status CreateSchema(Connection& connection);
 
@@ -25,7 +38,7 @@ Status CreateRawTables(Connection& connection, std::span<const std::string> even
                        std::span<const std::string> argument_keys);
 
 // Sets sched.upid from table thread in the rows of these threads: for those whose process became
-// known after rows of theirs were appended.
+// known after rows of theirs were appended. Before anything else reads the table.
 Status FillUpids(Connection& connection, std::span<const std::int64_t> utids);
 
 // An Error when the database was not made by this program or by one of another schema version.
