@@ -133,7 +133,7 @@ TEST(Load, SameRowsInMemoryAndInAFile) {
   auto database = tables::Database::OpenFile(place.path(), tables::FileMode::kCreate).value();
   auto connection = database.Connect().value();
   ASSERT_TRUE(tables::CreateSchema(connection).ok());
-  ASSERT_TRUE(LoadTrace(file.path(), database, {.groups = kCore | kRaw}).ok());
+  ASSERT_TRUE(LoadTrace(file.path(), database, {.groups = kCore | kRaw, .progress = {}}).ok());
   for (const char* table : {"sched", "thread_state", "ftrace_event", "args"}) {
     const std::string sql =
         std::string("SELECT string_agg(t::VARCHAR, ';') FROM ") + table + " AS t";
