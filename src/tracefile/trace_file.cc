@@ -74,7 +74,7 @@ bool LooksLikeFtraceText(std::string_view bytes) {
 
 // An array of objects or an object, after blanks or a byte order mark.
 bool LooksLikeJson(std::string_view bytes) {
-  constexpr std::string_view kBlanks = " \t\r\n\xEF\xBB\xBF";
+  static constexpr std::string_view kBlanks = " \t\r\n\xEF\xBB\xBF";
   const auto next = [&bytes] {
     bytes.remove_prefix(std::min(bytes.find_first_not_of(kBlanks), bytes.size()));
     const char c = bytes.empty() ? '\0' : bytes.front();
