@@ -54,7 +54,7 @@ struct State {
   Utid utid = 0;
   Utid waker = kNone;            // of a ready row: who woke it
   std::uint32_t blocked_in = 0;  // Timeline::Text of the kernel function it waits in; 0: not known
-  std::uint32_t wait_class = 0;  // Timeline::Text of what its kernel stack says (wait_class.h)
+  std::uint32_t wait_class = 0;  // Timeline::Text of what its kernel stack says (wait_classes.h)
   std::int16_t cpu = -1;         // running: where; ready: in whose queue; else -1
   std::int16_t priority = -1;  // running: the kernel's priority, below 100 real time; -1: not known
   Activity activity = Activity::kUnknown;

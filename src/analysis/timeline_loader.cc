@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/victim_names_table.h"
+#include "analysis/wait_classes.h"
 #include "base/text.h"
 #include "tables/database.h"
 #include "tables/enums.h"
@@ -136,10 +137,11 @@ class Loader {
   }
 
   Status LoadStates() {
+    CULPRIT_ASSIGN(const WaitClasses wait_classes, WaitClasses::Load(connection_));
     return ForEachRow(
         connection_,
         "SELECT ts, dur, utid, enum_code(state)::INTEGER, cpu, target_cpu, waker_utid, "
-        "irq_context, blocked_function FROM __intrinsic_thread_state",
+        "irq_context, blocked_function, id FROM __intrinsic_thread_state",
         [&](QueryResult& r, std::size_t row) {
           State state;
           state.ts = r.Integer(0, row);
@@ -152,6 +154,9 @@ class Loader {
           state.waker = IdOr(r, 6, row);
           state.woken_in_irq = r.Integer(7, row) == 1;
           if (!r.IsNull(8, row)) state.blocked_in = texts_.Intern(r.Text(8, row));
+          if (state.activity == Activity::kBlocked) {
+            state.wait_class = texts_.Intern(wait_classes.Of(r.Integer(9, row)));
+          }
           At(rows_.threads, state.utid);
           if (state.waker != kNone) At(rows_.threads, state.waker);
           rows_.states.push_back(state);

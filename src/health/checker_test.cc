@@ -118,7 +118,9 @@ TEST(StackClass, DeepestMatchWins) {
   EXPECT_EQ(classify({"rwsem_down_read_slowpath", "down_read", "nvidia_ioctl"}), "lock");
   EXPECT_EQ(classify({"os_acquire_rwlock_read", "_nv0001"}), "GPU driver");
   EXPECT_EQ(classify({"schedule_timeout", "shrink_node", "try_to_free_pages"}), "memory reclaim");
-  EXPECT_EQ(classify({"folio_wait_bit_common", "ext4_read"}), "writeback");
+  EXPECT_EQ(classify({"folio_wait_bit_common", "ext4_read"}), "page cache");
+  EXPECT_EQ(classify({"folio_wait_bit_common", "filemap_fault", "ext4_read"}),
+            "page fault from file");
   EXPECT_EQ(classify({"jbd2_log_wait_commit"}), "journal");
   EXPECT_EQ(classify({"kernel_clone", "__do_sys_vfork"}), "vfork parent");
   EXPECT_EQ(classify({"do_something_else"}), "unknown");

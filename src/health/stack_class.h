@@ -1,34 +1,19 @@
-// What a task in D waits for, from its kernel stack: a class by the deepest frame that a table
-// knows, and what may and may not help.
+// Tasks in D by what their kernel stacks wait for (base/stack_class.h has the table), those with
+// one stack as one group.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/stack_class.h"
 #include "health/tasks.h"
 
 namespace culprit::health {
 
-struct StackClass {
-  std::string_view name;  // "NFS"; "unknown" when no frame is known
-  // Parts of function names, "|" between; "^" wants it at the start, "=" wants all of it, and that
-  // nothing is deeper.
-  std::string_view patterns;
-  std::string_view points_to;
-  std::string_view helps;
-};
-
-std::span<const StackClass> StackClasses();
-
-// The class of the deepest frame that any pattern matches; the last of the table, "unknown",
-// otherwise. Without a stack, the wchan is the only frame.
+// ClassifyFrames of its stack. Without a stack, the wchan is the only frame.
 const StackClass& ClassifyStack(const TaskRow& row);
 
-// What a task that waits for a lock, the page cache or a disk does it for: the deepest file system
-// or driver above that in its stack ("FUSE" of a writeback); nullptr when there is none, or when
-// ClassifyStack has said it.
 const StackClass* OnBehalfOf(const TaskRow& row);
 
 // Tasks with one and the same stack: 500 of them are one finding.
