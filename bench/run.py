@@ -3,7 +3,7 @@
 
 usage: run.py [--quick] BUILD_DIR [SECTION...]
 
-Sections: record, overhead, encode, load, query, check. Without any, all of them run. Needs root and tracefs
+Sections: record, overhead, encode, load, flame, query, check. Without any, all of them run. Needs root and tracefs
 for record and overhead. What each number means and what bounds it: docs/performance.md.
 """
 import argparse
@@ -281,7 +281,37 @@ def bench_check(bench, table):
     table.add("check: memory", f"{mib:.1f} MiB", "< 30 MiB", mib < 30)
 
 
-SECTIONS = {"record": bench_record, "overhead": bench_overhead, "encode": bench_encode, "load": bench_load,
+def bench_flame(bench, table):
+    """perf.data of 1 M samples to SVG, and perf script alone on the same file; names in a program of 500 MB."""
+    seed, data = bench.scratch / "seed.data", bench.scratch / "flame.data"
+    run(["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "4999", "-g", "-o", seed, "--", "sh", "-c",
+         "for i in 1 2 3; do find /usr /proc/self | sort | md5sum; done"])
+    run([sys.executable, ROOT / "bench" / "grow_perf_data.py", seed, data, 1_000_000 // bench.scale])
+    ours, theirs, memory = [], [], []
+    for _ in range(1 if bench.quick else 3):
+        before = time.monotonic()
+        text = run(["/usr/bin/env", "python3", "-c", "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True, "
+                    "stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)",
+                    bench.culprit, "flame", data, "-o", bench.scratch / "flame.svg"])
+        ours.append(time.monotonic() - before)
+        memory.append(int(text) / 1024)
+        before = time.monotonic()
+        with open(os.devnull, "wb") as nowhere:
+            subprocess.run(["perf", "script", "-i", str(data)], stdout=nowhere, stderr=nowhere, check=True)
+        theirs.append(time.monotonic() - before)
+    mine, script = statistics.median(ours), statistics.median(theirs)
+    table.add("flame: 1 M samples to SVG, perf script against it", f"{script / mine:.1f} x ({mine:.2f} s)", ">= 5 x",
+              script / mine >= 5)
+    table.add("  its peak memory", f"{max(memory):.0f} MB", "< 300 MB", max(memory) < 300)
+    run([sys.executable, ROOT / "bench" / "make_big_binary.py", bench.scratch])
+    before = time.monotonic()
+    run([bench.culprit, "flame", bench.scratch / "big.data", "--group", "merged", "--filter", "function000000", "-o",
+         bench.scratch / "big.folded"])
+    seconds = time.monotonic() - before
+    table.add("flame: 1 M frames of 50,000 places in 500 MB", f"{seconds:.2f} s", "< 2 s", seconds < 2)
+
+
+SECTIONS = {"record": bench_record, "overhead": bench_overhead, "encode": bench_encode, "load": bench_load, "flame": bench_flame,
             "query": bench_query, "check": bench_check}
 
 

@@ -9,11 +9,10 @@
 
 #include "base/text.h"
 #include "profile/frame_filter.h"
+#include "profile/pair_map.h"
 
 namespace culprit::profile {
 namespace {
-
-constexpr std::uint32_t kNoNode = UINT32_MAX;
 
 bool MatchesAny(const std::vector<std::string>& patterns, std::string_view name, std::int32_t id) {
   return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
@@ -165,40 +164,41 @@ class Builder {
   }
 
   std::uint32_t Child(std::uint32_t parent, FrameId frame) {
-    const auto [entry, added] =
-        children_.try_emplace({parent, frame}, static_cast<std::uint32_t>(tree_.nodes.size()));
-    if (added) {
-      tree_.nodes.push_back({.parent = parent,
-                             .depth = tree_.nodes[parent].depth + 1,
-                             .frame = frame,
-                             .self = 0,
-                             .total = 0});
-    }
-    return entry->second;
+    const std::uint32_t known = children_.Find(parent, frame);
+    if (known != PairMap::kNone) return known;
+    const auto node = static_cast<std::uint32_t>(tree_.nodes.size());
+    children_.Set(parent, frame, node);
+    tree_.nodes.push_back({.parent = parent,
+                           .depth = tree_.nodes[parent].depth + 1,
+                           .frame = frame,
+                           .self = 0,
+                           .total = 0});
+    return node;
   }
 
   std::uint32_t NodeOf(std::uint32_t group, StackId stack) {
-    const auto [entry, added] = nodes_.try_emplace({group, stack}, kNoNode);
-    if (!added) return entry->second;
+    if (stack == 0) return group;
+    const std::uint32_t known = nodes_.Find(group, stack);
+    if (known != PairMap::kNone) return known;
     // Up to the nearest caller that has a node, then down again. With `reverse` the innermost frame
     // comes first, and nothing is shared.
     path_.clear();
     std::uint32_t node = group;
     for (StackId at = stack; at != 0; at = filter_.Mapped(profile_.stacks[at].parent)) {
-      if (!selection_.reverse && at != stack) {
-        if (const auto known = nodes_.find({group, at}); known != nodes_.end()) {
-          node = known->second;
-          break;
-        }
+      const std::uint32_t of_caller = selection_.reverse ? PairMap::kNone : nodes_.Find(group, at);
+      if (of_caller != PairMap::kNone) {
+        node = of_caller;
+        break;
       }
       path_.push_back(at);
     }
     if (!selection_.reverse) std::ranges::reverse(path_);
     for (const StackId at : path_) {
       node = Child(node, merged_[profile_.stacks[at].frame]);
-      if (!selection_.reverse) nodes_[{group, at}] = node;
+      if (!selection_.reverse) nodes_.Set(group, at, node);
     }
-    return nodes_[{group, stack}] = node;
+    nodes_.Set(group, stack, node);
+    return node;
   }
 
   // Siblings by name, descendants behind their node, totals from the leaves up.
@@ -252,8 +252,8 @@ class Builder {
   std::vector<bool> chosen_;     // by thread
   std::vector<FrameId> merged_;  // the first frame of that name and kind
   std::unordered_map<std::uint32_t, std::uint32_t> groups_;
-  std::unordered_map<Key, std::uint32_t, KeyHash> children_;  // (parent, frame)
-  std::unordered_map<Key, std::uint32_t, KeyHash> nodes_;     // (group, stack)
+  PairMap children_;  // (parent, frame)
+  PairMap nodes_;     // (group, stack)
   std::vector<StackId> path_;
 };
 
