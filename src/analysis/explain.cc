@@ -10,6 +10,7 @@
 #include "analysis/evidence.h"
 #include "analysis/finding_text.h"
 #include "analysis/findings.h"
+#include "analysis/sql_rules.h"
 #include "analysis/timeline_loader.h"
 #include "analysis/victims.h"
 #include "base/text.h"
@@ -109,10 +110,12 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
                             MakeBudget(timeline, row.walk)});
   }
   made.evidence = WeighEvidence(timeline, walked, made.window);
-  AddChains(timeline, walked, options.top, made);
   for (const WalkRule& rule : WalkRules()) {
     made.examined.push_back(fmt::format("{}: {}", rule.id, rule.meaning));
   }
+  AddSqlFindings(connection, timeline, walked, made);
+  SortFindings(walked, made.findings);
+  AddChains(timeline, walked, options.top, made);
   AddVerdict(made);
   return made;
 }
