@@ -109,6 +109,12 @@ void Actor::Count(Wait kind, std::int64_t ns) {
   sum.worst_ns = std::max(sum.worst_ns, ns);
 }
 
+float Actor::OwnPart(std::int64_t wall_ns, std::int64_t runnable_ns) {
+  if (wall_ns <= 0) return 0;
+  const std::int64_t own = std::clamp<std::int64_t>(wall_ns - runnable_ns, 0, wall_ns);
+  return static_cast<float>(own) / static_cast<float>(wall_ns);
+}
+
 Actor::Counted::~Counted() {
   const std::int64_t end = MonotonicNs();
   actor_.Count(kind_, end - begin_);

@@ -46,6 +46,17 @@ class Actor {
     const BlockedCounted counted(*this, kind, log);
     return call();
   }
+  // Runs `call` and logs its time, weighed by the part in which this thread was not kept from a
+  // CPU: what others did to it is not its own doing.
+  template <class Call>
+  void OwnDoing(IntervalLog& log, Call call) {
+    const std::int64_t runnable = SchedStat().first;
+    const std::int64_t begin = MonotonicNs();
+    call();
+    const std::int64_t end = MonotonicNs();
+    const std::int64_t kept = SchedStat().first - runnable;
+    log.Add({begin, end, -1, OwnPart(end - begin, kept)});
+  }
   void Count(Wait kind, std::int64_t ns);
 
   Board& board() { return board_; }
@@ -60,6 +71,7 @@ class Actor {
     std::int64_t voluntary = 0, involuntary = 0, major_faults = 0;
   };
   Moment Now() const;
+  static float OwnPart(std::int64_t wall_ns, std::int64_t runnable_ns);
 
   class Counted {
    public:

@@ -15,7 +15,10 @@
 namespace culprit::lab {
 namespace {
 
+// Also for threads that are there before the window begins.
 void UntilTheEnd(Actor& actor) {
+  Board& board = actor.board();
+  while (board.gate.load() == 0 && !board.stop.load()) FutexWait(board.gate, 0, Milliseconds(500));
   while (actor.Acting()) actor.Rest(Milliseconds(100));
 }
 

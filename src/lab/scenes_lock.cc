@@ -106,9 +106,7 @@ Status PlayLock(Stage& stage, Truth& truth) {
                      actor.Begin();
                      while (actor.Acting()) {
                        mutex->lock();
-                       const std::int64_t begin = MonotonicNs();
-                       actor.Burn(Milliseconds(15));
-                       holds->Add({begin, MonotonicNs(), -1, 1});
+                       actor.OwnDoing(*holds, [&] { actor.Burn(Milliseconds(15)); });
                        mutex->unlock();
                        actor.Sleep(Milliseconds(4));
                        ++actor.slot().work;
@@ -138,7 +136,8 @@ Status PlayLock(Stage& stage, Truth& truth) {
   truth.culprit.kind = "lock-holder";
   truth.culprit.parties = PartiesOf(crew.Named("lock_holder"));
   truth.culprit.share_of =
-      "the workers' windows in which they slept in the lock call while the holder had the mutex";
+      "the workers' windows in which they slept in the lock call while the holder had the mutex "
+      "and was not itself kept from a CPU";
   truth.culprit.measured_by = "CLOCK_MONOTONIC around each lock and hold, schedstat";
   SetShare(truth, lost);
   return {};
@@ -228,16 +227,16 @@ Status PlayStraggler(Stage& stage, Truth& truth) {
       while (actor.Acting()) {
         actor.Burn(Milliseconds(2));
         if (rank == slow) {
-          const std::int64_t begin = MonotonicNs();
-          if (fault == "cpu") actor.Burn(Milliseconds(25));
-          if (fault == "sleep") actor.Sleep(Milliseconds(25));
-          if (file) {
-            actor.Blocked(Wait::kDisk, [&] {
-              file->Write(0, kWriteBytes);
-              file->Sync();
-            });
-          }
-          causes->Add({begin, MonotonicNs(), -1, 1});
+          actor.OwnDoing(*causes, [&] {
+            if (fault == "cpu") actor.Burn(Milliseconds(25));
+            if (fault == "sleep") actor.Sleep(Milliseconds(25));
+            if (file) {
+              actor.Blocked(Wait::kDisk, [&] {
+                file->Write(0, kWriteBytes);
+                file->Sync();
+              });
+            }
+          });
         }
         actor.Blocked(
             Wait::kBarrier, [&] { barrier->Arrive(actor); }, log);
@@ -259,7 +258,8 @@ Status PlayStraggler(Stage& stage, Truth& truth) {
   truth.culprit.parties = PartiesOf(crew.Named(fmt::format("rank{}", slow)));
   if (fault == "disk") truth.culprit.device = DiskOf(folder);
   truth.culprit.share_of =
-      "the other ranks' windows in which they slept at the barrier while it was held up";
+      "the other ranks' windows in which they slept at the barrier while it was held up, "
+      "other than by a want of a CPU";
   truth.culprit.measured_by = "CLOCK_MONOTONIC around each barrier and delay, schedstat";
   SetShare(truth, lost);
   return {};
