@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "load/track_args.h"
 #include "tracefile/fields.h"
 
 namespace culprit::load {
@@ -504,6 +505,7 @@ void Importer::EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std:
 void Importer::Finish() {
   threads_.Settle();
   memory_.Settle();
+  first_track_arg_set_ = AddTrackArgs(tracks_, strings_, args_);
   sched_rows_.Finish();
   state_rows_.Finish();
   spurious_rows_.Finish();

@@ -111,6 +111,9 @@ class Importer {
   // Everything leaves for the sinks.
   void Finish();
 
+  // The set of arguments of track 0; those of the others follow. Valid once finished.
+  std::uint32_t first_track_arg_set() const { return first_track_arg_set_; }
+
   // First and last time of anything that has a row.
   void Widen(std::int64_t ts) {
     if (ts < first_ts_) first_ts_ = ts;
@@ -163,6 +166,7 @@ class Importer {
   std::unordered_map<TrackId, std::uint64_t> net_bytes_;
   bool has_newtask_ = false;
   std::int64_t all_cpus_from_ = INT64_MIN;
+  std::uint32_t first_track_arg_set_ = 0;
   std::int64_t first_ts_ = INT64_MAX;
   std::int64_t last_ts_ = INT64_MIN;
 };

@@ -28,6 +28,18 @@ void AddInterned(std::string_view data, Interned& interned) {
       case tracefile::InternedData::kKernelSymbols:
         text(body, interned.kernel_symbols);
         break;
+      case tracefile::InternedData::kEventCategories:
+        text(body, interned.event_categories);
+        break;
+      case tracefile::InternedData::kEventNames:
+        text(body, interned.event_names);
+        break;
+      case tracefile::InternedData::kDebugAnnotationNames:
+        text(body, interned.debug_names);
+        break;
+      case tracefile::InternedData::kDebugAnnotationStringValues:
+        text(body, interned.debug_strings);
+        break;
       case tracefile::InternedData::kFunctionNames:
         text(body, interned.function_names);
         break;

@@ -1,5 +1,5 @@
 // Interned: what the packets of a sequence named once and refer to by number: kernel symbols,
-// frames, stacks. Texts lie in the trace.
+// frames, stacks, names of TrackEvents. Texts lie in the trace.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,10 @@ struct Interned {
     std::vector<std::uint64_t> path;
   };
   std::unordered_map<std::uint64_t, std::string_view> kernel_symbols;
+  std::unordered_map<std::uint64_t, std::string_view> event_categories;
+  std::unordered_map<std::uint64_t, std::string_view> event_names;
+  std::unordered_map<std::uint64_t, std::string_view> debug_names;
+  std::unordered_map<std::uint64_t, std::string_view> debug_strings;
   std::unordered_map<std::uint64_t, std::string_view> function_names;
   std::unordered_map<std::uint64_t, std::string_view> mapping_paths;
   std::unordered_map<std::uint64_t, std::string_view> build_ids;

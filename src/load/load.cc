@@ -242,8 +242,10 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
   if (index.all_cpus_from != INT64_MIN) {
     packets.metadata().push_back({"ftrace_latest_data_start_ns", index.all_cpus_from});
   }
-  if (index.tracing_started != INT64_MIN) {
-    packets.metadata().push_back({"tracing_started_ns", index.tracing_started});
+  packets.metadata().push_back(
+      {"trace_time_clock_id", static_cast<std::int64_t>(index.clocks.trace_clock())});
+  for (const auto& [name, ts] : index.milestones) {
+    packets.metadata().push_back({std::string(name), ts});
   }
   PerfettoPass pass(index, importer, packets, loading.raw());
   pass.Run(

@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "load/config_text.h"
 #include "tracefile/fields.h"
 #include "tracefile/proto_reader.h"
 
@@ -98,6 +99,7 @@ void PacketImporter::Untimed() {
           break;
         }
         case TracePacket::kTraceConfig: {
+          metadata_.push_back({"trace_config_pbtxt", ConfigText(field.bytes())});
           ProtoReader part(field.bytes());
           while (part.Next()) {
             if (part.id() == tracefile::TraceConfig::kUniqueSessionName) {
@@ -118,6 +120,7 @@ void PacketImporter::Untimed() {
 
 void PacketImporter::SystemInfo(std::string_view body) {
   namespace Info = tracefile::SystemInfo;
+  constexpr std::int64_t kGb = 1'000'000'000;
   ProtoReader field(body);
   while (field.Next()) {
     switch (field.id()) {
@@ -129,32 +132,34 @@ void PacketImporter::SystemInfo(std::string_view body) {
         ProtoReader part(field.bytes());
         while (part.Next()) {
           const std::string_view name = NameOf(kNames, part.id());
-          if (!name.empty()) metadata_.push_back({std::string(name), std::string(part.bytes())});
+          if (!name.empty())
+            metadata_.push_back({std::string(name), std::string(part.bytes()), true});
           if (part.id() == tracefile::Utsname::kMachine) importer_.SetMachine(part.bytes());
         }
         break;
       }
       case Info::kTracingServiceVersion:
-        metadata_.push_back({"tracing_service_version", std::string(field.bytes())});
+        metadata_.push_back({"tracing_service_version", std::string(field.bytes()), true});
         break;
       case Info::kTimezoneOffMins:
-        metadata_.push_back({"timezone_off_mins", field.i64()});
+        metadata_.push_back({"timezone_off_mins", field.i64(), true});
         break;
       case Info::kHz:
-        metadata_.push_back({"user_hz", field.i64()});
+        metadata_.push_back({"user_hz", field.i64(), true});
         break;
       case Info::kPageSize:
         if (field.u64() != 0) page_bytes_ = field.u64();
-        metadata_.push_back({"page_size", field.i64()});
+        metadata_.push_back({"page_size", field.i64(), true});
         break;
       case Info::kNumCpus:
-        metadata_.push_back({"num_cpus", field.i64()});
+        metadata_.push_back({"num_cpus", field.i64(), true});
         break;
       case Info::kSystemRamBytes:
-        metadata_.push_back({"system_ram_bytes", field.i64()});
+        metadata_.push_back({"system_ram_bytes", field.i64(), true});
+        metadata_.push_back({"system_ram_gb", (field.i64() + kGb / 2) / kGb, true});
         break;
       case Info::kMachineName:
-        metadata_.push_back({"machine_name", std::string(field.bytes())});
+        metadata_.push_back({"machine_name", std::string(field.bytes()), true});
         break;
       default:
         break;
@@ -273,7 +278,7 @@ void PacketImporter::Timed(const PacketRef& packet) {
       SysStats(packet.ts, packet.body);
       return;
     case TracePacket::kTrackEvent:
-      TrackEvent(packet.ts, packet.body);
+      track_events_.Take(packet);
       return;
     default:
       return;
@@ -416,37 +421,6 @@ void PacketImporter::ProcessStats(std::int64_t ts, std::string_view body) {
       }
     }
   }
-}
-
-void PacketImporter::TrackEvent(std::int64_t ts, std::string_view body) {
-  // Facts of the public protos: type 9 (4: counter), track_uuid 11, counter_value 30,
-  // double_counter_value 44.
-  constexpr std::uint32_t kTypeCounter = 4;
-  std::uint32_t type = 0;
-  std::uint64_t uuid = 0;
-  std::optional<double> value;
-  ProtoReader field(body);
-  while (field.Next()) {
-    if (field.id() == 9) type = field.u32();
-    if (field.id() == 11) uuid = field.u64();
-    if (field.id() == 30) value = static_cast<double>(field.i64());
-    if (field.id() == 44) value = field.real();
-  }
-  if (type != kTypeCounter || !value.has_value()) {
-    importer_.stats().Add("track_events_skipped");
-    return;
-  }
-  const auto track = index_.counter_tracks.find(uuid);
-  if (track == index_.counter_tracks.end()) {
-    importer_.stats().Add("track_events_skipped");
-    return;
-  }
-  constexpr std::string_view kUnits[] = {"", "ns", "count", "bytes"};
-  const CounterTrackDescription& description = track->second;
-  double scaled = *value * static_cast<double>(description.unit_multiplier);
-  if (description.is_incremental) scaled = incremental_[uuid] += scaled;
-  Global(ts, "global_counter_track_event", description.name, scaled,
-         description.unit < std::size(kUnits) ? kUnits[description.unit] : "");
 }
 
 void PacketImporter::Global(std::int64_t ts, std::string_view type, std::string_view name,

@@ -1,5 +1,6 @@
-// The packets that are no ftrace bundles: process trees and stats, system counters, counters of
-// track events, and what is said once about the whole trace. Decodes and passes on to the Importer.
+// The packets that are no ftrace bundles: process trees and stats, system counters, events
+// of programs (track_event_importer.h), and what is said once about the whole trace. Decodes and
+// passes on to the Importer.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,14 @@
 
 #include "load/importer.h"
 #include "load/trace_index.h"
+#include "load/track_event_importer.h"
 
 namespace culprit::load {
 
 struct MetadataRow {
   std::string name;
   std::variant<std::int64_t, std::string> value;
+  bool is_of_machine = false;  // else of the trace
 };
 
 struct CpuRow {
@@ -28,7 +31,7 @@ struct CpuRow {
 class PacketImporter {
  public:
   PacketImporter(const TraceIndex& index, Importer& importer)
-      : index_(index), importer_(importer) {}
+      : index_(index), importer_(importer), track_events_(index, importer) {}
 
   // Before the first event: what is said of the whole trace.
   void Untimed();
@@ -54,16 +57,15 @@ class PacketImporter {
   void SysStats(std::int64_t ts, std::string_view body);
   void CpuTimes(std::int64_t ts, std::string_view body);
   void DiskStat(std::int64_t ts, std::string_view body);
-  void TrackEvent(std::int64_t ts, std::string_view body);
   void Global(std::int64_t ts, std::string_view type, std::string_view name, double value,
               std::string_view unit = {});
 
   const TraceIndex& index_;
   Importer& importer_;
+  TrackEventImporter track_events_;
   std::vector<MetadataRow> metadata_;
   std::vector<CpuRow> cpus_;
   std::unordered_map<StringId, DiskState> disks_;
-  std::unordered_map<std::uint64_t, double> incremental_;  // by track uuid
   std::uint64_t page_bytes_ = 4096;
 };
 

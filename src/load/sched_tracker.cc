@@ -70,12 +70,30 @@ void SchedTracker::BeginState(Utid utid, std::int64_t ts, const Begin& begin) {
                                     .irq_context = begin.irq_context,
                                     .io_wait = -1});
   state.state = begin.state;
+  state.is_first_seen = false;
   const bool is_blocked = IsBlocked(begin.state);
   if ((is_blocked || begin.state == tables::kStateRunning) && state.blocked != kNone) {
     streams_.states.Close(state.blocked);
     state.blocked = kNone;
   }
   if (is_blocked) state.blocked = state.row;
+}
+
+// The first event of a CPU shows a thread running there of which only a waking was seen: that
+// waking came while it ran.
+void SchedTracker::RanAllAlong(std::uint32_t cpu, std::int64_t ts, Utid utid) {
+  if (utid == 0) return;
+  State& state = StateOf(utid);
+  if (!state.is_first_seen || state.state != tables::kStateRunnable) return;
+  ThreadStateRow* row = streams_.states.Find(state.row);
+  if (row == nullptr || row->ts > ts) return;
+  row->state = tables::kStateRunning;
+  row->cpu = cpu;
+  row->waker_utid = kNone;
+  row->waker_id = kNone;
+  row->target_cpu = kNone;
+  row->irq_context = Irq::kUnknown;
+  state.state = tables::kStateRunning;
 }
 
 void SchedTracker::ChangeStates(std::uint32_t cpu, std::int64_t ts, Utid prev,
@@ -102,6 +120,7 @@ void SchedTracker::Switch(const SchedSwitch& event) {
   const Utid next = threads_.GetThread(event.next_tid);
   threads_.NameThread(next, event.next_comm, NameSource::kFtrace);
   Cpu& cpu = CpuOf(event.cpu);
+  const bool is_first = cpu.last_utid == kNone && !cpu.after_gap;
   if (event.prev_state == kNoState) stats_.Add("task_state_invalid");
   if (cpu.slice != kNone) {
     if (event.prev_tid == cpu.last_tid) {
@@ -123,6 +142,7 @@ void SchedTracker::Switch(const SchedSwitch& event) {
   cpu.is_seen = true;
   cpu.after_gap = false;
   previous_utid_ = prev;
+  if (is_first) RanAllAlong(event.cpu, event.ts, prev);
   ChangeStates(event.cpu, event.ts, prev, event.prev_state, next);
 }
 
@@ -179,11 +199,13 @@ bool SchedTracker::WakeState(const Wakeup& event, Utid wakee, Utid waker, bool i
     }
     EndState(state, event.ts);
   }
+  const bool is_first_seen = state.row == kNone && state.last_cpu == kNone;
   BeginState(wakee, event.ts,
              {.state = tables::kStateRunnable,
               .waker = waker,
               .target_cpu = event.target_cpu,
               .irq_context = event.irq_context});
+  StateOf(wakee).is_first_seen = is_first_seen;
   return true;
 }
 

@@ -125,6 +125,7 @@ class SchedTracker {
     RowId blocked = kNone;  // its last blocked state, kept open until it runs
     std::uint32_t last_cpu = kNone;
     SchedState state = kNoState;
+    bool is_first_seen = false;  // by a waking: before it nothing was known of the thread
   };
 
   Cpu& CpuOf(std::uint32_t cpu) {
@@ -156,6 +157,7 @@ class SchedTracker {
   void BeginState(Utid utid, std::int64_t ts, const Begin& begin);
   void ChangeStates(std::uint32_t cpu, std::int64_t ts, Utid prev, SchedState prev_state,
                     Utid next);
+  void RanAllAlong(std::uint32_t cpu, std::int64_t ts, Utid utid);
   bool WakeState(const Wakeup& event, Utid wakee, Utid waker, bool is_spurious_noted);
 
   ThreadTracker& threads_;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "load/table_writers.h"
+#include "load/track_args.h"
 #include "tracefile/fields.h"
 
 namespace culprit::load {
@@ -74,9 +75,10 @@ Status WriteProcesses(const tables::Database& database, Importer& importer) {
 }
 
 Status WriteTracks(const tables::Database& database, Importer& importer) {
-  CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "__intrinsic_track",
-                                           {"id", "name", "type", "event_type", "machine_id",
-                                            "utid", "upid", "cpu", "counter_unit"}));
+  CULPRIT_ASSIGN(auto out,
+                 RowWriter::Open(database, "__intrinsic_track",
+                                 {"id", "name", "type", "event_type", "machine_id", "utid", "upid",
+                                  "cpu", "counter_unit", "parent_id", "dimension_arg_set_id"}));
   std::int64_t id = 0;
   for (const Track& track : importer.tracks().tracks()) {
     const auto owner_of = [&](TrackScope scope) {
@@ -86,6 +88,10 @@ Status WriteTracks(const tables::Database& database, Importer& importer) {
     out.Text(track.is_counter ? "counter" : "slice").Int(kMachine);
     out.Int(owner_of(TrackScope::kThread)).Int(owner_of(TrackScope::kProcess));
     out.Int(owner_of(TrackScope::kCpu)).Text(importer.strings(), track.unit);
+    out.Int(Number(track.parent));
+    out.Int(HasTrackArgs(track, importer.strings())
+                ? std::optional(importer.first_track_arg_set() + id - 1)
+                : std::nullopt);
     CULPRIT_TRY(out.EndRow());
   }
   return out.Close();
@@ -154,9 +160,9 @@ Status WriteCpus(const tables::Database& database, Importer& importer, const Tra
 }
 
 Status WriteMetadata(const tables::Database& database, const PacketImporter& packets) {
-  CULPRIT_ASSIGN(auto out,
-                 RowWriter::Open(database, "metadata",
-                                 {"id", "name", "key_type", "int_value", "str_value", "trace_id"}));
+  CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "metadata",
+                                           {"id", "name", "key_type", "int_value", "str_value",
+                                            "machine_id", "trace_id"}));
   std::map<std::string, int> seen;
   for (const MetadataRow& row : packets.metadata()) ++seen[row.name];
   std::int64_t id = 0;
@@ -167,7 +173,8 @@ Status WriteMetadata(const tables::Database& database, const PacketImporter& pac
     } else {
       out.Int(std::nullopt).Text(std::get<std::string>(row.value));
     }
-    out.Int(0);
+    out.Int(row.is_of_machine ? std::optional(kMachine) : std::nullopt);
+    out.Int(row.is_of_machine ? std::nullopt : std::optional<std::int64_t>(0));
     CULPRIT_TRY(out.EndRow());
   }
   return out.Close();
@@ -195,7 +202,7 @@ Status WriteMachine(const tables::Database& database, const PacketImporter& pack
                                  {"id", "raw_id", "name", "sysname", "release", "version", "arch",
                                   "num_cpus", "system_ram_bytes", "system_ram_gb"}));
   const auto ram = number("system_ram_bytes");
-  constexpr std::int64_t kGb = std::int64_t{1} << 30;
+  constexpr std::int64_t kGb = 1'000'000'000;
   out.Int(kMachine).Int(0).Text(text("machine_name")).Text(text("system_name"));
   out.Text(text("system_release")).Text(text("system_version")).Text(text("system_machine"));
   out.Int(number("num_cpus")).Int(ram);
@@ -252,6 +259,15 @@ Status WriteFlows(const tables::Database& database, Importer& importer) {
   return out.Close();
 }
 
+Status WriteFormats(const tables::Database& database, const TraceIndex& index) {
+  CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "event_format", {"name", "format"}));
+  for (const EventFormatText& event : index.event_formats) {
+    out.Text(event.name).Text(event.format);
+    CULPRIT_TRY(out.EndRow());
+  }
+  return out.Close();
+}
+
 Status WriteGaps(const tables::Database& database, Importer& importer) {
   CULPRIT_ASSIGN(auto out,
                  RowWriter::Open(database, "lost_gap", {"cpu", "begin_ts", "end_ts", "events"}));
@@ -287,6 +303,7 @@ Status WriteSmallTables(const tables::Database& database, Importer& importer,
   CULPRIT_TRY(WriteClocks(database, index));
   CULPRIT_TRY(WriteStats(database, importer));
   CULPRIT_TRY(WriteFlows(database, importer));
+  CULPRIT_TRY(WriteFormats(database, index));
   CULPRIT_TRY(WriteGaps(database, importer));
   return WriteBounds(database, importer);
 }

@@ -66,6 +66,8 @@ constexpr StatKind kKinds[] = {
     {"packet_parse_errors", kError, false, "packets with damage inside; what came before is kept"},
     {"trace_file_truncated", kDataLoss, false, "1: the file ends within a packet"},
     {"trace_bytes_skipped", kDataLoss, false, "bytes of the file that made no sense"},
+    {"track_events_skipped", kInfo, false,
+     "events of programs that no track was described for, or of kinds that are not loaded"},
     {"perf_samples_skipped", kInfo, false, "perf samples, which this version does not load"},
     {"clock_sync_failure", kError, false, "timestamps of a clock that no snapshot connects"},
     {"invalid_cpu_times", kError, false, "CPU times without a CPU"},

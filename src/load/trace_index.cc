@@ -19,6 +19,7 @@ namespace Bundle = tracefile::FtraceEventBundle;
 namespace BuiltinClock = tracefile::BuiltinClock;
 
 constexpr std::uint32_t kFtraceLocalClock = 64;  // of the sequence that wrote the bundle
+constexpr std::uint32_t kThreadDescriptor = 44;  // of TracePacket
 constexpr std::uint32_t kMostCpus = 4096;
 constexpr std::int64_t kNoTime = INT64_MIN;
 
@@ -29,6 +30,7 @@ struct Sequence {
   std::uint32_t interned = 0;
   bool needs_new_interned = true;
   std::uint32_t default_clock = 0;  // 0: times are on the trace clock
+  std::uint64_t default_track = 0;  // of TrackEvents
 };
 
 // The parts of a packet that come before its meaning.
@@ -64,6 +66,7 @@ class Indexer {
   void ClockSnapshot(std::string_view body, std::uint32_t sequence);
   void FtraceBundle(std::string_view body, const PacketHead& head, const Sequence& sequence);
   void TrackDescriptor(std::string_view body);
+  void ThreadDescriptor(std::string_view body, std::uint32_t number, Sequence& sequence);
   void CulpritData(std::string_view body);
   void ServiceEvent(const PacketHead& head);
   void SystemInfo(std::string_view body);
@@ -142,12 +145,19 @@ void Indexer::Packet(std::string_view packet) {
     sequence.needs_new_interned = true;
     sequence.interned = 0;
     sequence.default_clock = 0;
+    sequence.default_track = 0;
   }
   if (!head.defaults.empty()) {
     ProtoReader field(head.defaults);
     while (field.Next()) {
       if (field.id() == tracefile::TracePacketDefaults::kTimestampClockId) {
         sequence.default_clock = field.u32();
+      }
+      if (field.id() == tracefile::TracePacketDefaults::kTrackEventDefaults) {
+        ProtoReader part(field.bytes());
+        while (part.Next()) {
+          if (part.id() == 11) sequence.default_track = part.u64();  // track_uuid
+        }
       }
     }
   }
@@ -167,6 +177,9 @@ void Indexer::Packet(std::string_view packet) {
     case TracePacket::kSysStats:
     case TracePacket::kTrackEvent:
       Timed(head, sequence);
+      break;
+    case kThreadDescriptor:
+      ThreadDescriptor(head.data, head.sequence, sequence);
       break;
     case TracePacket::kTrackDescriptor:
       TrackDescriptor(head.data);
@@ -356,25 +369,20 @@ void Indexer::FtraceBundle(std::string_view body, const PacketHead& head,
 }
 
 void Indexer::TrackDescriptor(std::string_view body) {
-  // Facts of the public protos: uuid 1, name 2, counter 8 {unit 3, unit_multiplier 4,
-  // is_incremental 5}, static_name 10.
   std::uint64_t uuid = 0;
-  CounterTrackDescription track;
-  bool is_counter = false;
-  ProtoReader field(body);
-  while (field.Next()) {
-    if (field.id() == 1) uuid = field.u64();
-    if (field.id() == 2 || field.id() == 10) track.name = field.bytes();
-    if (field.id() != 8) continue;
-    is_counter = true;
-    ProtoReader part(field.bytes());
-    while (part.Next()) {
-      if (part.id() == 3) track.unit = part.u64();
-      if (part.id() == 4 && part.i64() != 0) track.unit_multiplier = part.i64();
-      if (part.id() == 5) track.is_incremental = part.boolean();
-    }
-  }
-  if (is_counter) index_.counter_tracks[uuid] = track;
+  TrackDescription track = ReadTrackDescriptor(body, uuid);
+  // Later descriptions may leave out what was said before.
+  TrackDescription& known = index_.tracks[uuid];
+  if (!known.name.empty()) track.name = known.name;
+  if (known.is_counter && !track.is_counter) return;
+  known = track;
+}
+
+// Of old recorders: the thread of all events of a sequence that name no track.
+void Indexer::ThreadDescriptor(std::string_view body, std::uint32_t number, Sequence& sequence) {
+  constexpr std::uint64_t kOwnUuids = std::uint64_t{1} << 63;
+  sequence.default_track = kOwnUuids | number;
+  ReadThreadDescriptor(body, index_.tracks[sequence.default_track]);
 }
 
 void Indexer::CulpritData(std::string_view body) {
@@ -390,6 +398,7 @@ void Indexer::CulpritData(std::string_view body) {
         if (part.id() == Data::EventFormat::kFormat) format = part.bytes();
       }
       if (name == "sched_switch") index_.sched_switch_format = format;
+      index_.event_formats.push_back({name, format});
     } else if (field.id() == Data::kLostGaps) {
       LostGap gap;
       ProtoReader part(field.bytes());
@@ -416,21 +425,36 @@ void Indexer::SystemInfo(std::string_view body) {
 }
 
 void Indexer::ServiceEvent(const PacketHead& head) {
+  constexpr std::pair<std::uint32_t, std::string_view> kMilestones[] = {
+      {1, "all_data_source_started_ns"},
+      {tracefile::TracingServiceEvent::kTracingStarted, "tracing_started_ns"},
+      {3, "all_data_source_flushed_ns"},
+      {5, "tracing_disabled_ns"}};
+  if (!head.timestamp.has_value()) return;
   ProtoReader field(head.data);
   while (field.Next()) {
-    if (field.id() == tracefile::TracingServiceEvent::kTracingStarted && field.boolean() &&
-        head.timestamp.has_value()) {
+    if (!field.boolean()) continue;
+    if (field.id() == tracefile::TracingServiceEvent::kTracingStarted) {
       index_.tracing_started = *head.timestamp;
+    }
+    for (const auto& [id, name] : kMilestones) {
+      if (field.id() == id) index_.milestones.emplace_back(name, *head.timestamp);
     }
   }
 }
 
 void Indexer::Timed(const PacketHead& head, const Sequence& sequence) {
+  if (head.data_field == TracePacket::kTrackEvent && !head.timestamp.has_value()) {
+    // Old recorders wrote microseconds since the event before into the event.
+    stats_.Add("track_events_skipped");
+    return;
+  }
   const std::uint32_t clock = head.clock_id.value_or(sequence.default_clock);
   index_.packets.push_back({.ts = head.timestamp.value_or(kNoTime),
                             .field = head.data_field,
                             .interned = sequence.interned,
-                            .body = head.data});
+                            .body = head.data,
+                            .track_uuid = sequence.default_track});
   packet_clocks_.push_back({clock, IsSequenceClock(clock) ? head.sequence : 0});
 }
 

@@ -7,11 +7,13 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "load/clock_map.h"
 #include "load/interned.h"
 #include "load/stats.h"
+#include "load/track_description.h"
 #include "tracefile/trace_file.h"
 
 namespace culprit::load {
@@ -36,6 +38,7 @@ struct PacketRef {
   std::uint32_t field;  // of TracePacket
   std::uint32_t interned;
   std::string_view body;
+  std::uint64_t track_uuid = 0;  // of a TrackEvent that names no track
 };
 
 // A stretch without events of a CPU, as the recorder knew it.
@@ -53,11 +56,10 @@ struct ClockSnapshotRow {
   std::uint32_t snapshot = 0;
 };
 
-struct CounterTrackDescription {
+// The layout of an event as the traced kernel described it.
+struct EventFormatText {
   std::string_view name;
-  std::uint64_t unit = 0;
-  std::int64_t unit_multiplier = 1;
-  bool is_incremental = false;
+  std::string_view format;
 };
 
 struct TraceIndex {
@@ -68,7 +70,8 @@ struct TraceIndex {
   std::vector<ClockSnapshotRow> clock_snapshots;
   std::vector<LostGap> lost_gaps;
   std::vector<std::string_view> untimed;  // whole packets: system info, config, stats, CPUs
-  std::unordered_map<std::uint64_t, CounterTrackDescription> counter_tracks;  // by uuid
+  std::unordered_map<std::uint64_t, TrackDescription> tracks;  // by uuid
+  std::vector<EventFormatText> event_formats;
   std::unordered_map<std::uint32_t, std::string_view> generic_events;  // field -> DescriptorProto
   std::string_view sched_switch_format;
   std::string_view kernel_release;
@@ -76,6 +79,8 @@ struct TraceIndex {
   std::int64_t all_cpus_from = INT64_MIN;
   // Events before are left over from before the recording.
   std::int64_t tracing_started = INT64_MIN;
+  // What the recording service told of itself, by Perfetto's names in metadata.
+  std::vector<std::pair<std::string_view, std::int64_t>> milestones;
   std::uint64_t packet_count = 0;
   bool is_truncated = false;
 };

@@ -8,7 +8,8 @@ TrackId TrackTable::Add(TrackScope scope, std::uint32_t owner, StringId type, St
                      .owner = owner,
                      .type = type,
                      .name = name,
-                     .unit = kNoString});
+                     .unit = kNoString,
+                     .parent = kNone});
   return static_cast<TrackId>(tracks_.size() - 1);
 }
 

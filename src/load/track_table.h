@@ -23,6 +23,7 @@ struct Track {
   StringId type = kNoString;    // Perfetto's name of the kind: "cpu_frequency"
   StringId name = kNoString;
   StringId unit = kNoString;
+  TrackId parent = kNone;
 };
 
 class TrackTable {
@@ -32,6 +33,12 @@ class TrackTable {
               bool is_counter = false, StringId unit = kNoString);
   // One more track beside those with the same name.
   TrackId Add(TrackScope scope, std::uint32_t owner, StringId type, StringId name);
+
+  void SetParent(TrackId track, TrackId parent) { tracks_[track].parent = parent; }
+  void MakeCounter(TrackId track, StringId unit) {
+    tracks_[track].is_counter = true;
+    tracks_[track].unit = unit;
+  }
 
   const std::vector<Track>& tracks() const { return tracks_; }
 

@@ -35,6 +35,11 @@ constexpr const char* kQueries[] = {
     "json_object('tid', t.tid, 'pid', p.pid, 'process', p.name, 'priority', s.priority, "
     "'end_state', s.end_state) FROM sched AS s JOIN thread AS t ON s.utid = t.utid "
     "LEFT JOIN process AS p ON t.upid = p.upid WHERE s.utid <> 0 ORDER BY s.ts, s.id",
+    // What threads did: a phase of Perfetto's, which other viewers pass over.
+    "SELECT 'T', coalesce(p.pid, t.tid), t.tid, s.ts, s.dur, s.state, 'thread_state', json_object("
+    "'cpu', s.cpu, 'io_wait', s.io_wait, 'blocked_function', s.blocked_function) "
+    "FROM thread_state AS s JOIN thread AS t ON s.utid = t.utid "
+    "LEFT JOIN process AS p ON t.upid = p.upid WHERE s.state IS NOT NULL ORDER BY s.ts, s.id",
     // Markers of threads; instants have no duration.
     "SELECT CASE WHEN s.dur = 0 THEN 'i' ELSE 'X' END, coalesce(p.pid, t.tid), t.tid, s.ts, s.dur, "
     "s.name, s.category, NULL FROM slice AS s JOIN thread_track AS k ON s.track_id = k.id "
@@ -80,7 +85,7 @@ void AppendEvent(const QueryResult& rows, std::size_t row, std::string& out) {
     out += ",\"ts\":";
     AppendMicroseconds(rows.Integer(kTs, row), out);
   }
-  if (is_slice && !is_open) {
+  if ((is_slice && !is_open) || phase == "T") {
     out += ",\"dur\":";
     AppendMicroseconds(rows.Integer(kDur, row), out);
   }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "query/export.h"
 #include "query/ftrace_text_table.h"
+#include "query/print_format.h"
 #include "tables/database.h"
 
 namespace culprit::query {
@@ -62,11 +63,7 @@ class Cursor {
   std::size_t row_ = 0;
 };
 
-struct Field {
-  std::string key;
-  std::string text;
-  std::int64_t integer = 0;
-};
+using Field = PrintField;
 
 constexpr std::array<std::string_view, 10> kSoftirqs = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
@@ -146,8 +143,56 @@ std::string FlagsText(std::int64_t flags) {
   return text;
 }
 
-void AppendLine(const Cursor& event, const std::vector<Field>& fields,
-                const std::map<std::string_view, std::string_view>& wordings, std::string& out) {
+// How the fields of an event are worded: as the traced kernel's own "print fmt" says where the
+// fields suffice for that, else by ftrace_text_table.h, else each with its name.
+class Wordings {
+ public:
+  static Result<Wordings> Read(tables::Connection& connection) {
+    Wordings wordings;
+    for (const EventWording& wording : EventWordings()) {
+      wordings.own_[wording.event] = wording.text;
+    }
+    CULPRIT_ASSIGN(auto rows, connection.Query("SELECT name, format FROM event_format"));
+    for (;;) {
+      CULPRIT_ASSIGN(const bool more, rows.Next());
+      if (!more) return wordings;
+      for (std::size_t row = 0; row < rows.chunk_rows(); ++row) {
+        auto format = PrintFormat::Parse(rows.Text(1, row));
+        if (format.ok()) wordings.formats_.emplace(rows.Text(0, row), std::move(*format));
+      }
+    }
+  }
+
+  void Append(std::string_view name, const std::vector<Field>& fields, std::string_view end_state,
+              std::string& out) const {
+    // States of sched are told better by their letters than by the number in the event, and text of
+    // trace_marker goes without the function that wrote it.
+    const auto format = formats_.find(name);
+    std::string line;
+    if (name != "sched_switch" && name != "print" && format != formats_.end() &&
+        format->second.Print(fields, line)) {
+      while (line.ends_with('\n')) line.pop_back();
+      AppendOneLine(line, out);
+      return;
+    }
+    if (const auto wording = own_.find(name); wording != own_.end()) {
+      AppendWording(wording->second, fields, end_state, out);
+      return;
+    }
+    for (const Field& field : fields) {
+      if (&field != &fields.front()) out += ' ';
+      out += field.key + "=";
+      AppendOneLine(field.text, out);
+    }
+  }
+
+ private:
+  std::map<std::string_view, std::string_view> own_;
+  std::map<std::string, PrintFormat, std::less<>> formats_;
+};
+
+void AppendLine(const Cursor& event, const std::vector<Field>& fields, const Wordings& wordings,
+                std::string& out) {
   const std::string_view name = event.Text(kEvent);
   const std::int64_t ts = event.Integer(kTs);
   const bool is_idle = event.Integer(kTid) == 0 && !event.IsNull(kTid);
@@ -160,15 +205,7 @@ void AppendLine(const Cursor& event, const std::vector<Field>& fields,
                  event.Integer(kTid), group, event.Integer(kCpu), FlagsText(event.Integer(kFlags)),
                  ts / 1'000'000'000, ts % 1'000'000'000,
                  name == "print" ? "tracing_mark_write" : name);
-  if (const auto wording = wordings.find(name); wording != wordings.end()) {
-    AppendWording(wording->second, fields, event.Text(kEndState), out);
-  } else {
-    for (const Field& field : fields) {
-      if (&field != &fields.front()) out += ' ';
-      out += field.key + "=";
-      AppendOneLine(field.text, out);
-    }
-  }
+  wordings.Append(name, fields, event.Text(kEndState), out);
   out += '\n';
 }
 
@@ -183,14 +220,13 @@ Status ExportFtraceText(Session& session, Output& output) {
   CULPRIT_ASSIGN(const auto search_path,
                  session.connection().QueryText("SELECT current_setting('search_path')"));
   CULPRIT_TRY(field_connection.Execute("SET search_path = " + tables::QuoteText(search_path)));
+  CULPRIT_ASSIGN(const auto wordings, Wordings::Read(field_connection));
   CULPRIT_ASSIGN(auto fields_result,
                  field_connection.Query(kFields, {}, tables::Fetch::kStreaming));
   CULPRIT_ASSIGN(auto events_result,
                  session.connection().Query(kEvents, {}, tables::Fetch::kStreaming));
   Cursor fields(std::move(fields_result));
   Cursor events(std::move(events_result));
-  std::map<std::string_view, std::string_view> wordings;
-  for (const EventWording& wording : EventWordings()) wordings[wording.event] = wording.text;
 
   output.text() +=
       "# tracer: nop\n#\n"
@@ -204,7 +240,8 @@ Status ExportFtraceText(Session& session, Output& output) {
     own.clear();
     while (has_field && !events.IsNull(kSet) && fields.Integer(kFieldSet) == events.Integer(kSet)) {
       own.push_back({std::string(fields.Text(kKey)), fields.rows().ToText(kText, fields.row()),
-                     fields.Integer(kInteger)});
+                     fields.IsNull(kInteger) ? 0 : fields.Integer(kInteger),
+                     fields.IsNull(kInteger)});
       CULPRIT_ASSIGN(has_field, fields.Next());
     }
     AppendLine(events, own, wordings, output.text());

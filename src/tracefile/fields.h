@@ -60,7 +60,7 @@ enum : std::uint32_t { kIncrementalStateCleared = 1, kNeedsIncrementalState = 2 
 }
 
 namespace TracePacketDefaults {
-enum : std::uint32_t { kTimestampClockId = 58 };
+enum : std::uint32_t { kTrackEventDefaults = 11, kTimestampClockId = 58 };
 }
 
 // Values of ClockSnapshot.Clock.clock_id, TracePacket.timestamp_clock_id and BuiltinClock.

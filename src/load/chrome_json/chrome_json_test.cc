@@ -108,7 +108,9 @@ TEST(ChromeJson, AsyncInstantsAndCounters) {
             "2000|7000|load|legacy_async_process_slice\n"
             "20000|0|all|legacy_global_instants\n21000|0|process|chrome_process_instant\n");
   EXPECT_EQ(loaded.Rows("SELECT count(DISTINCT track_id) FROM slice WHERE name = 'load'"), "2\n");
-  EXPECT_EQ(loaded.Rows("SELECT key, display_value, value_type FROM args"), "args.ok|true|bool\n");
+  EXPECT_EQ(
+      loaded.Rows("SELECT key, display_value, value_type FROM slice JOIN args USING (arg_set_id)"),
+      "args.ok|true|bool\n");
   EXPECT_EQ(loaded.Rows("SELECT t.name, c.ts, c.value FROM counter c JOIN process_counter_track t "
                         "ON c.track_id = t.id ORDER BY c.ts, t.name"),
             "mem a|30000|1.0\nmem b|30000|2.5\nmem a|31000|7.0\n");
