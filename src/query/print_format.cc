@@ -71,7 +71,8 @@ std::int64_t Cast(std::string_view type, std::int64_t value) {
   }
   const bool is_unsigned = type.find("unsigned") != std::string_view::npos;
   if (type.find("int") != std::string_view::npos && type.find("_t") == std::string_view::npos) {
-    return is_unsigned ? static_cast<std::uint32_t>(value) : static_cast<std::int32_t>(value);
+    if (is_unsigned) return static_cast<std::uint32_t>(value);
+    return static_cast<std::int32_t>(value);
   }
   if (type == "unsigned") return static_cast<std::uint32_t>(value);
   const std::string_view last = type.substr(type.rfind(' ') + 1);

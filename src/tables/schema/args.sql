@@ -1,4 +1,5 @@
 -- args: arguments of events, slices and tracks, one row a key of a set.
+-- Elements of an array have a row each ('args[0]'), of an ftrace event too, where Perfetto keeps one row of all.
 --   id             number of the row
 --   arg_set_id     the set; rows that have arguments name their set
 --   flat_key       the key without the indexes of arrays
