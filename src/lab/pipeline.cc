@@ -176,7 +176,7 @@ constexpr FaultInfo kFaults[] = {
     {"lock", "lock-holder", "lock_hog",
      "in which it waited for a batch whose loader slept for the index lock"},
     {"cpu", "preempted-by", "cpu_hog",
-     "in which it waited for a batch whose loader was ready and had no CPU"},
+     "in which it waited for a batch whose loader was ready while a hog had its CPU"},
     {"preempt", "preempted-by", "logcollector",
      "in which it waited for a batch whose loader was ready while the log collector had its CPU"},
     {"sleep", "sleep", "pt_data_worker", "in which it waited for a batch whose loader slept"},
@@ -312,13 +312,16 @@ Status PlayPipeline(Stage& stage, Truth& truth) {
                           ? SumOf(trainer, Wait::kPipe)
                           : LostThroughLoaders(stage.board(), *waits, loaders, causes);
   const auto culprits = crew.Named(info->culprit);
-  if (plan.fault == "preempt" && loaders.size() > 1) {
-    // While a loader was ready, the collector or one of the other loaders ran there.
-    const auto theirs = static_cast<double>(SumOf(culprits, &Slot::cpu_ns));
-    const auto others = static_cast<double>(SumOf(loaders, &Slot::cpu_ns)) *
-                        static_cast<double>(loaders.size() - 1) /
-                        static_cast<double>(loaders.size());
-    lost = static_cast<std::int64_t>(static_cast<double>(lost) * theirs / (theirs + others));
+  if (plan.fault == "cpu" || plan.fault == "preempt") {
+    // While a loader was ready, the culprit, another loader or a stranger had its CPU. Where the
+    // culprit is always ready its part of what a loader leaves is its part of the loader's wait.
+    const double cpus = plan.fault == "preempt" || stage.cpu() == stage.other_cpu() ? 1 : 2;
+    const double window = static_cast<double>((truth.end - truth.begin).value) * cpus;
+    const double own = static_cast<double>(SumOf(loaders, &Slot::cpu_ns)) /
+                       static_cast<double>(loaders.size()) * cpus;
+    const double part =
+        std::min(1.0, static_cast<double>(SumOf(culprits, &Slot::cpu_ns)) / (window - own));
+    lost = static_cast<std::int64_t>(static_cast<double>(lost) * part);
   }
   truth.culprit.parties = PartiesOf(culprits);
   if (plan.fault == "disk") truth.culprit.device = DiskOf(plan.folder);

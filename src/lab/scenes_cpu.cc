@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <sched.h>
 
+#include <algorithm>
+
 #include "lab/scenes.h"
 #include "lab/shared.h"
 
@@ -105,9 +107,17 @@ Status PlayOversub(Stage& stage, Truth& truth) {
   AddVictims(truth, workers);
   truth.culprit.kind = "oversubscribed";
   truth.culprit.parties = PartiesOf(workers);
-  truth.culprit.share_of = "the workers' windows in which they were ready and had no CPU";
-  truth.culprit.measured_by = "/proc/thread-self/schedstat";
-  SetShare(truth, SumOf(workers, &Slot::runnable_ns));
+  truth.culprit.share_of =
+      "the workers' windows in which they were ready and another of them had the CPU";
+  truth.culprit.measured_by =
+      "/proc/thread-self/schedstat, times the workers' part of all CPU time";
+  // All of them are always ready: while one of them stands, who runs is one of them or a stranger.
+  const auto capacity = static_cast<double>((truth.end - truth.begin).value) *
+                        static_cast<double>(stage.cpus().size());
+  const double theirs =
+      std::min(1.0, static_cast<double>(SumOf(workers, &Slot::cpu_ns)) / capacity);
+  SetShare(truth, static_cast<std::int64_t>(
+                      static_cast<double>(SumOf(workers, &Slot::runnable_ns)) * theirs));
   return {};
 }
 

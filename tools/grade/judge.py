@@ -86,7 +86,12 @@ def judge(truth, explanation, ours):
         same = [hit for hit in hits if hit["id"] == hits[0]["id"]]
         waited = sum(row["wait_ns"] for hit in same for row in hit["by_victim"] if row["tid"] in victims)
         said = waited / max(sum(victims.values()), 1)
-    false = [finding for finding in own if finding not in hits and finding["level"] in ABOVE_INFO]
+    # The culprit's other doings are no false accusation, nor is the device that its fault goes through.
+    devices = disk_names(guilty["device"]) if guilty.get("device") else set()
+    false = [finding for finding in own
+             if finding not in hits and finding["level"] in ABOVE_INFO and
+             finding["culprit"]["pid"] not in pids_of(truth) and
+             not devices & {finding["culprit"]["name"], finding["culprit"]["device"]}]
     named = f"{own[0]['id']} {own[0]['culprit']['name']}" if own else "nothing"
     return Verdict(first=bool(own) and own[0] in hits, found=bool(hits), said=said,
                    measured=guilty.get("share", 0.0), false=false, foreign=len(foreign), named=named)
