@@ -57,7 +57,7 @@ void Bind(duckdb_bind_info info) {
     duckdb_bind_set_error(info, ("there is no stored table " + name).c_str());
     return;
   }
-  auto bound = std::make_unique<Bound>(table->columns(), table->chunks());
+  auto bound = std::make_unique<Bound>(Bound{table->columns(), table->chunks()});
   for (const StoredColumn& column : *bound->columns) {
     duckdb_bind_add_result_column(info, column.name.c_str(), column.type.get());
   }
