@@ -18,6 +18,19 @@ namespace {
 constexpr std::size_t kMostSampleTypes = 64;
 constexpr std::size_t kDeepest = 100'000;
 
+// protozero trusts its caller in what kind of field comes next; a file may say anything.
+protozero::data_view ViewOf(protozero::pbf_reader& message) {
+  if (message.wire_type() == protozero::pbf_wire_type::length_delimited) return message.get_view();
+  message.skip();
+  return {};
+}
+
+std::uint64_t NumberOf(protozero::pbf_reader& message) {
+  if (message.wire_type() == protozero::pbf_wire_type::varint) return message.get_uint64();
+  message.skip();
+  return 0;
+}
+
 struct Location {
   std::uint64_t mapping = 0;
   std::uint64_t address = 0;
@@ -41,22 +54,22 @@ class Decoder {
     while (message.next()) {
       switch (message.tag()) {
         case 1:
-          sample_types_.push_back(ReadPair(message.get_view()));
+          sample_types_.push_back(ReadPair(ViewOf(message)));
           break;
         case 2:
-          samples.push_back(message.get_view());
+          samples.push_back(ViewOf(message));
           break;
         case 3:
-          AddMapping(message.get_view());
+          AddMapping(ViewOf(message));
           break;
         case 4:
-          AddLocation(message.get_view());
+          AddLocation(ViewOf(message));
           break;
         case 5:
-          AddFunction(message.get_view());
+          AddFunction(ViewOf(message));
           break;
         case 6:
-          strings_.push_back(TextOf(message.get_view()));
+          strings_.push_back(TextOf(ViewOf(message)));
           break;
         default:
           message.skip();
@@ -86,9 +99,9 @@ class Decoder {
     std::pair<std::uint64_t, std::uint64_t> pair;
     while (message.next()) {
       if (message.tag() == 1) {
-        pair.first = message.get_uint64();
+        pair.first = NumberOf(message);
       } else if (message.tag() == 2) {
-        pair.second = message.get_uint64();
+        pair.second = NumberOf(message);
       } else {
         message.skip();
       }
@@ -129,16 +142,16 @@ class Decoder {
     while (message.next()) {
       switch (message.tag()) {
         case 1:
-          id = message.get_uint64();
+          id = NumberOf(message);
           break;
         case 2:
-          row.begin = message.get_uint64();
+          row.begin = NumberOf(message);
           break;
         case 4:
-          row.file_offset = message.get_uint64();
+          row.file_offset = NumberOf(message);
           break;
         case 5:
-          row.filename = message.get_uint64();
+          row.filename = NumberOf(message);
           break;
         default:
           message.skip();
@@ -154,16 +167,16 @@ class Decoder {
     while (message.next()) {
       switch (message.tag()) {
         case 1:
-          id = message.get_uint64();
+          id = NumberOf(message);
           break;
         case 2:
-          location.mapping = message.get_uint64();
+          location.mapping = NumberOf(message);
           break;
         case 3:
-          location.address = message.get_uint64();
+          location.address = NumberOf(message);
           break;
         case 4:
-          location.functions.push_back(ReadPair(message.get_view()).first);
+          location.functions.push_back(ReadPair(ViewOf(message)).first);
           break;
         default:
           message.skip();
@@ -181,16 +194,16 @@ class Decoder {
     while (message.next()) {
       switch (message.tag()) {
         case 1:
-          id = message.get_uint64();
+          id = NumberOf(message);
           break;
         case 2:
-          name = message.get_uint64();
+          name = NumberOf(message);
           break;
         case 3:
-          system_name = message.get_uint64();
+          system_name = NumberOf(message);
           break;
         case 4:
-          filename = message.get_uint64();
+          filename = NumberOf(message);
           break;
         default:
           message.skip();
@@ -209,13 +222,13 @@ class Decoder {
       if (message.tag() == 1 && packed) {
         for (const auto id : message.get_packed_uint64()) locations.push_back(id);
       } else if (message.tag() == 1) {
-        locations.push_back(message.get_uint64());
+        locations.push_back(NumberOf(message));
       } else if (message.tag() == 2 && packed) {
         for (const auto value : message.get_packed_int64()) values.push_back(value);
       } else if (message.tag() == 2) {
-        values.push_back(message.get_int64());
+        values.push_back(static_cast<std::int64_t>(NumberOf(message)));
       } else if (message.tag() == 3) {
-        AddLabel(message.get_view(), thread);
+        AddLabel(ViewOf(message), thread);
       } else {
         message.skip();
       }
@@ -245,13 +258,13 @@ class Decoder {
     while (message.next()) {
       switch (message.tag()) {
         case 1:
-          key = Text(message.get_uint64());
+          key = Text(NumberOf(message));
           break;
         case 2:
-          text = Text(message.get_uint64());
+          text = Text(NumberOf(message));
           break;
         case 3:
-          number = message.get_int64();
+          number = static_cast<std::int64_t>(NumberOf(message));
           break;
         default:
           message.skip();
