@@ -7,8 +7,13 @@ namespace {
 constexpr std::int64_t kNever = INT64_MAX;
 }
 
-EventMerger::EventMerger(const TraceIndex& index, StringPool& strings, TraceStats& stats)
-    : index_(index), strings_(strings), stats_(stats), cursors_(index.cpus.size()) {
+EventMerger::EventMerger(const TraceIndex& index, StringPool& strings, TraceStats& stats,
+                         unsigned decoders)
+    : index_(index),
+      strings_(strings),
+      stats_(stats),
+      decoder_(index, decoders),
+      cursors_(index.cpus.size()) {
   next_ts_.assign(cursors_.size() + 1, kNever);
   if (!index.packets.empty()) next_ts_[0] = index.packets.front().ts;
   for (std::size_t i = 0; i < cursors_.size(); ++i) {
@@ -18,9 +23,10 @@ EventMerger::EventMerger(const TraceIndex& index, StringPool& strings, TraceStat
 }
 
 void EventMerger::Load(Cursor& cursor) {
-  const BundleRef& bundle = cursor.cpu->bundles[cursor.next_bundle++];
+  const BundleRef& bundle = cursor.cpu->bundles[cursor.next_bundle];
   bytes_done_ += bundle.body.size();
-  DecodeBundle(bundle, index_.clocks, decoded_);
+  decoder_.Take(static_cast<std::size_t>(cursor.cpu - index_.cpus.data()), cursor.next_bundle++,
+                decoded_);
   if (decoded_.damaged > 0) stats_.Add("ftrace_bundle_tokenizer_errors", decoded_.damaged);
   if (decoded_.without_payload > 0) stats_.Add("ftrace_missing_event_id", decoded_.without_payload);
   if (decoded_.has_damaged_columns) stats_.Add("compact_sched_has_parse_errors");

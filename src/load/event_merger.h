@@ -1,10 +1,11 @@
-// EventMerger: the events of all CPUs, and the other packets, in one order of time. Bundles are
-// decoded when their time comes; memory is about one bundle a CPU.
+// EventMerger: the events of all CPUs, and the other packets, in one order of time. Memory
+// is about one bundle a CPU, and those that are decoded ahead.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "load/bundle_decoder.h"
 #include "load/event.h"
 #include "load/stats.h"
 #include "load/string_pool.h"
@@ -25,7 +26,8 @@ struct Merged {
 // goes on through its events of that time. Within a CPU the order of the file decides.
 class EventMerger {
  public:
-  EventMerger(const TraceIndex& index, StringPool& strings, TraceStats& stats);
+  // `decoders` threads decode ahead of it.
+  EventMerger(const TraceIndex& index, StringPool& strings, TraceStats& stats, unsigned decoders);
 
   // What the result points to is valid until the next call.
   Merged Next();
@@ -50,6 +52,7 @@ class EventMerger {
   const TraceIndex& index_;
   StringPool& strings_;
   TraceStats& stats_;
+  BundleDecoder decoder_;
   std::vector<Cursor> cursors_;
   // The time of what each source has next, INT64_MAX at its end; [0] is the packets.
   std::vector<std::int64_t> next_ts_;

@@ -145,6 +145,11 @@ class Loading {
     return {};
   }
 
+  // Beside the merging thread, which takes longer than the decoding.
+  static unsigned DecodersOf(const LoadOptions& options) {
+    return std::min(ThreadsOf(options) - 1, 2U);
+  }
+
  private:
   RowSinks Refs() {
     RowSinks refs = is_core_ ? sinks_.Refs() : no_sinks_.Refs();
@@ -247,7 +252,7 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
   for (const auto& [name, ts] : index.milestones) {
     packets.metadata().push_back({std::string(name), ts});
   }
-  PerfettoPass pass(index, importer, packets, loading.raw());
+  PerfettoPass pass(index, importer, packets, loading.raw(), Loading::DecodersOf(options));
   pass.Run(
       [&](std::uint64_t bytes, std::uint64_t events) { return loading.KeepGoing(bytes, events); });
   CULPRIT_TRY(loading.Finish(index, packets));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -156,6 +157,34 @@ TEST(Load, RawEventsThatWereInterruptedLeaveNothing) {
   options.progress = nullptr;
   EXPECT_TRUE(LoadTrace(file.path(), loaded.database(), options).ok());
   EXPECT_EQ(loaded.Rows("SELECT ts, name FROM ftrace_event"), "1000|sched_switch\n");
+}
+
+// Bundles are decoded ahead by other threads: more of them than fit ahead, in turns on two CPUs.
+TEST(Load, SameRowsOnAnyNumberOfThreads) {
+  TestTrace trace;
+  trace.Kernel("6.1.0");
+  for (int i = 0; i < 300; ++i) {
+    const int tid = 100 + i % 7;
+    trace.Bundle(
+        i % 2,
+        {FtraceEventOf(1000 + 100 * i, 0, kSwitch, SwitchPayload("swapper/0", 0, 0, "a", tid)),
+         FtraceEventOf(1050 + 100 * i, tid, kSwitch, SwitchPayload("a", tid, 1, "swapper/0", 0))});
+  }
+  const TemporaryFile file(trace.bytes());
+  const std::string sql = "SELECT string_agg(t::VARCHAR, ';') FROM thread_state AS t";
+  std::string first;
+  for (const unsigned threads : {1U, 2U, 3U, 8U}) {
+    auto database = tables::Database::OpenInMemory().value();
+    auto connection = database.Connect().value();
+    ASSERT_TRUE(tables::CreateSchema(connection).ok());
+    const auto summary = LoadTrace(file.path(), database, {.threads = threads, .progress = {}});
+    ASSERT_TRUE(summary.ok()) << summary.error().ToString();
+    EXPECT_EQ(summary->events, 600U);
+    const std::string rows = connection.QueryText(sql).value();
+    if (first.empty()) first = rows;
+    EXPECT_EQ(rows, first) << threads << " threads";
+  }
+  EXPECT_EQ(std::count(first.begin(), first.end(), ';') + 1, 600);
 }
 
 TEST(Load, WhatIsNoTraceIsNamed) {

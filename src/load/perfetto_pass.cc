@@ -8,8 +8,8 @@
 namespace culprit::load {
 
 PerfettoPass::PerfettoPass(const TraceIndex& index, Importer& importer, PacketImporter& packets,
-                           RawWriter* raw)
-    : index_(index), importer_(importer), packets_(packets), raw_(raw) {
+                           RawWriter* raw, unsigned decoders)
+    : index_(index), importer_(importer), packets_(packets), raw_(raw), decoders_(decoders) {
   for (const LostGap& gap : index.lost_gaps) {
     if (gap.cpu >= gaps_.size()) gaps_.resize(gap.cpu + 1);
     gaps_[gap.cpu].push_back(gap);
@@ -94,7 +94,7 @@ void PerfettoPass::TakeEvent(std::uint32_t cpu, const Event& event) {
 
 void PerfettoPass::Run(const KeepGoing& keep_going) {
   constexpr std::uint64_t kStepsBetween = 1 << 18;
-  EventMerger merger(index_, importer_.strings(), importer_.stats());
+  EventMerger merger(index_, importer_.strings(), importer_.stats(), decoders_);
   for (std::uint64_t step = 0;; ++step) {
     const Merged next = merger.Next();
     switch (next.kind) {

@@ -17,9 +17,9 @@ namespace culprit::load {
 
 class PerfettoPass {
  public:
-  // `raw` may be null.
-  PerfettoPass(const TraceIndex& index, Importer& importer, PacketImporter& packets,
-               RawWriter* raw);
+  // `raw` may be null. `decoders` threads decode ahead.
+  PerfettoPass(const TraceIndex& index, Importer& importer, PacketImporter& packets, RawWriter* raw,
+               unsigned decoders);
 
   // `keep_going` is asked now and then; false ends the pass.
   using KeepGoing = std::function<bool(std::uint64_t bytes_done, std::uint64_t events_done)>;
@@ -38,6 +38,7 @@ class PerfettoPass {
   Importer& importer_;
   PacketImporter& packets_;
   RawWriter* raw_;
+  const unsigned decoders_;
   std::vector<std::vector<LostGap>> gaps_;  // by CPU, the next one last
   EventFields fields_;
   std::uint64_t events_ = 0;
