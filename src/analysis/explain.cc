@@ -10,6 +10,7 @@
 #include "analysis/evidence.h"
 #include "analysis/finding_text.h"
 #include "analysis/findings.h"
+#include "analysis/picture.h"
 #include "analysis/sql_rules.h"
 #include "analysis/timeline_loader.h"
 #include "analysis/victims.h"
@@ -115,6 +116,7 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
   }
   AddSqlFindings(connection, timeline, walked, made);
   SortFindings(walked, made.findings);
+  made.pictures = MakePictures(timeline, made.findings);
   AddChains(timeline, walked, options.top, made);
   AddVerdict(made);
   return made;

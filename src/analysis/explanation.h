@@ -133,6 +133,38 @@ struct Chain {
   ChainTree tree;
 };
 
+enum class SegmentKind : std::uint8_t {
+  kRunning,
+  kReady,
+  kBlocked,
+  kSleeping,
+  kStopped,
+  kUnknown,
+  kOther,    // on a CPU: a thread that is not the victim
+  kRequest,  // of a disk
+};
+
+struct PictureSegment {
+  Interval time;
+  SegmentKind kind = SegmentKind::kUnknown;
+  std::string label = {};
+  bool is_culprit = false;
+};
+
+struct PictureLane {
+  std::string name = {};
+  std::string role = {};  // "victim", "culprit", "waited for", "cpu", "disk"
+  std::vector<PictureSegment> segments = {};
+};
+
+// What happened around the worst wait of a finding.
+struct Picture {
+  std::size_t finding = 0;  // its index
+  Interval time;            // that is shown
+  Interval wait;            // the wait within it
+  std::vector<PictureLane> lanes = {};
+};
+
 struct Evidence {
   std::uint64_t lost_events = 0;
   std::vector<LostGap> lost = {};
@@ -158,6 +190,7 @@ struct Explanation {
   std::vector<ExplainVictim> victims = {};
   std::vector<ExplainFinding> findings = {};  // worst first
   std::vector<Chain> chains = {};
+  std::vector<Picture> pictures = {};
   std::vector<std::string> examined = {};
   Evidence evidence = {};
 };

@@ -35,7 +35,8 @@ struct ExplainVerbOptions {
 };
 
 // The part of the recording between --from and --to.
-Result<analysis::Interval> WindowOf(tables::Connection& connection, const ExplainVerbOptions& options) {
+Result<analysis::Interval> WindowOf(tables::Connection& connection,
+                                    const ExplainVerbOptions& options) {
   CULPRIT_ASSIGN(const auto start, connection.QueryInteger("SELECT start_ts FROM trace_bounds"));
   CULPRIT_ASSIGN(const auto end, connection.QueryInteger("SELECT end_ts FROM trace_bounds"));
   analysis::Interval window{start, end};
@@ -62,6 +63,10 @@ Result<analysis::Explanation> ExplainTrace(const ExplainVerbOptions& options,
 
 std::string Render(const analysis::Explanation& explanation, const ExplainVerbOptions& options) {
   if (options.format == "json") return views::ExplainJson(explanation, options.trace);
+  if (options.format == "html") return views::ExplainHtml(explanation, options.trace);
+  if (options.format == "markdown") {
+    return views::ExplainMarkdown(explanation, options.trace, options.show_sql);
+  }
   const bool to_terminal = options.output.empty() || options.output == "-";
   const char* no_colour = std::getenv("NO_COLOR");
   const bool colour =
@@ -136,7 +141,7 @@ Action DeclareExplain(CLI::App& app) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--format", options->format, "how the report is written")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(CLI::IsMember({"text", "json", "markdown", "html"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "write to a file, whole or not at all")
       ->type_name("FILE");

@@ -20,5 +20,10 @@ std::string ExplainText(const analysis::Explanation& explanation,
 std::string ExplainRulesText();
 // docs/explain.schema.json; `file` is the trace as it was named.
 std::string ExplainJson(const analysis::Explanation& explanation, const std::string& file);
+// One file that needs nothing else: no script, nothing fetched; with pictures of the worst waits.
+std::string ExplainHtml(const analysis::Explanation& explanation, const std::string& file);
+// For an issue or a chat.
+std::string ExplainMarkdown(const analysis::Explanation& explanation, const std::string& file,
+                            bool show_sql);
 
 }  // namespace culprit::views
