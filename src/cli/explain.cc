@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cancellable.h"
+#include "cli/explain_live.h"
 #include "cli/verbs.h"
 #include "tables/database.h"
 #include "views/explain/explain_view.h"
@@ -32,7 +33,12 @@ struct ExplainVerbOptions {
   std::string fail_on;
   bool show_sql = false;
   bool list_rules = false;
+  bool live = false;
+  std::string duration;
+  std::vector<std::string> command;  // each word with a '=' before it
 };
+
+constexpr const char* kDefaultLive = "10s";
 
 // The part of the recording between --from and --to.
 Result<analysis::Interval> WindowOf(tables::Connection& connection,
@@ -87,8 +93,39 @@ int ListRules() {
   return kExitOk;
 }
 
+int RunExplain(const ExplainVerbOptions& options);
+
+int RunLive(const ExplainVerbOptions& options) {
+  if (!options.trace.empty()) {
+    return Fail({"explain: --live makes its own recording, no TRACE is to be named", ""},
+                kExitUsage);
+  }
+  LiveOptions live;
+  live.duration = options.duration;
+  live.pid = options.selection.pid;
+  for (const std::string& word : options.command) live.command.push_back(word.substr(1));
+  if (live.duration.empty() && live.command.empty()) live.duration = kDefaultLive;
+  const auto recording = LiveRecording::Make(live);
+  if (!recording.ok()) return Fail(recording.error());
+  if (recording->exit_status() != kExitOk) {
+    fmt::print(stderr, "culprit: the command or its recording ended with {}\n",
+               recording->exit_status());
+  }
+  ExplainVerbOptions recorded = options;
+  recorded.live = false;
+  recorded.duration.clear();
+  recorded.command.clear();
+  recorded.trace = recording->path();
+  return RunExplain(recorded);
+}
+
 int RunExplain(const ExplainVerbOptions& options) {
   if (options.list_rules) return ListRules();
+  if (options.live) return RunLive(options);
+  if (!options.command.empty() || !options.duration.empty()) {
+    return Fail({"explain: a command and --for are for --live", "culprit explain --live ..."},
+                kExitUsage);
+  }
   if (options.trace.empty()) {
     return Fail({"explain: no trace is named", "culprit explain TRACE"}, kExitUsage);
   }
@@ -149,6 +186,14 @@ Action DeclareExplain(CLI::App& app) {
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"warn", "crit"}));
   app.add_flag("--show-sql", options->show_sql, "with each finding the SQL that shows its number");
+  app.add_flag(
+      "--live", options->live,
+      "record now (all of the machine, --pid N, or -- COMMAND) and explain that; ^C ends the "
+      "recording and explains what there is; the exit status is explain's own");
+  app.add_option("--for", options->duration,
+                 "with --live: how long (default: until COMMAND ends, else 10s)")
+      ->type_name("TIME");
+  app.add_option("--command-word", options->command)->group("")->allow_extra_args(false);
   app.add_flag("--list-rules", options->list_rules, "what is looked for, from which share on, why");
   return [options] { return RunExplain(*options); };
 }
