@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   load::TraceStats stats;
   load::StringPool strings;
   const load::TraceIndex index = load::IndexTrace(*file, stats);
-  load::EventMerger merger(index, strings, stats);
+  load::EventMerger merger(index, strings, stats, 0);
   std::uint64_t steps = 0;
   while (merger.Next().kind != load::Merged::Kind::kEnd) ++steps;
   // Every event takes bytes: more steps than bytes would be a loop.
