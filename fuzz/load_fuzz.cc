@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     importer.SetAllCpusFrom(index.all_cpus_from);
     load::PacketImporter packets(index, importer);
     packets.Untimed();
-    load::PerfettoPass pass(index, importer, packets, nullptr);
+    load::PerfettoPass pass(index, importer, packets, nullptr, 0);
     pass.Run([](std::uint64_t, std::uint64_t) { return true; });
   }
   importer.Finish();
