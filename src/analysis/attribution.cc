@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/throttled_waits.h"
+
 namespace culprit::analysis {
 namespace {
 
@@ -10,12 +12,10 @@ bool IsNetwork(std::string_view softirq) { return softirq == "NET_RX" || softirq
 
 bool IsTimer(std::string_view softirq) { return softirq == "TIMER" || softirq == "HRTIMER"; }
 
-// Shorter waits in the queue of a CPU are the scheduler's own time slices.
-constexpr std::int64_t kLeastThrottledNs = 5'000'000;
-
 class Walk {
  public:
-  Walk(const Timeline& timeline, Attribution& result) : timeline_(timeline), result_(result) {}
+  Walk(const Timeline& timeline, Attribution& result)
+      : timeline_(timeline), throttled_(timeline), result_(result) {}
 
   void Run(Utid utid) {
     result_.nodes.push_back({.thread = utid});
@@ -82,10 +82,7 @@ class Walk {
   // --- ready, not running: all that ran on the CPU in whose queue it stood ---
 
   void ExplainReady(std::uint32_t node, const State& state, Interval part) {
-    // The counter is read ten times a second: a wait that fits into what it counted is that.
-    const Interval wait{state.ts, state.end};
-    if (wait.length() >= kLeastThrottledNs &&
-        2 * timeline_.ThrottledIn(state.utid, wait) >= wait.length()) {
+    if (throttled_.Contains(state)) {
       return Add(node, {.kind = CauseKind::kThrottled, .thread = state.utid}, part);
     }
     std::map<Cause, std::int64_t> sums;
@@ -256,6 +253,7 @@ class Walk {
   }
 
   const Timeline& timeline_;
+  ThrottledWaits throttled_;
   Attribution& result_;
   std::vector<Pending> pending_;
   std::map<std::tuple<std::uint32_t, Utid, bool, std::uint32_t>, std::uint32_t> children_;

@@ -66,8 +66,23 @@ void Culprits::MakeGroups() {
 }
 
 void Culprits::Add(std::size_t index, const Attribution& walk) {
-  for (const ChainNode& node : walk.nodes) {
-    for (const auto& [cause, amount] : node.causes) AddStep({index, walk, node, cause, amount});
+  // What lies below a wait for a child that ended is that wait, whatever held the child up.
+  std::vector<bool> is_child(walk.nodes.size(), false);
+  for (std::size_t i = 0; i < walk.nodes.size(); ++i) {
+    const ChainNode& node = walk.nodes[i];
+    if (node.depth > 0) {
+      is_child[i] =
+          is_child[node.parent] ||
+          (!node.is_blocked_wait && IsWaitForChild(walk.nodes[node.parent].thread, node.thread));
+    }
+    for (const auto& [cause, amount] : node.causes) {
+      const Step step{index, walk, node, cause, amount};
+      if (is_child[i]) {
+        Put(step, rule::kChild, PartyType::kProcess, GroupOf(node.thread), node.thread);
+      } else {
+        AddStep(step);
+      }
+    }
   }
   AddDiskWaits(index, walk);
 }
@@ -118,20 +133,21 @@ void Culprits::AddBusy(const Step& step, std::string_view rule) {
   if (wakes_.IsLock(waiter, thread)) {
     return Put(step, rule::kHolder, PartyType::kThread, thread, thread);
   }
-  const Process* process = timeline_.ProcessOf(thread);
-  const Process* of_waiter = timeline_.ProcessOf(waiter);
-  const bool is_child = process != nullptr && of_waiter != nullptr &&
-                        process->parent == of_waiter->upid && !is_victim_[thread];
-  const auto states = timeline_.StatesOf(thread);
-  if (is_child && !states.empty() && states.back().activity == Activity::kDead) {
-    return Put(step, rule::kChild, PartyType::kProcess, GroupOf(thread), thread);
-  }
   if (IsAhead(step.victim, thread)) {
     return Put(step, rule::kConsumer, PartyType::kThread, thread, thread);
   }
   const bool is_inside = timeline_.SameProcess(waiter, thread);
   Put(step, rule, is_inside ? PartyType::kThread : PartyType::kProcess,
       is_inside ? thread : GroupOf(thread), thread);
+}
+
+bool Culprits::IsWaitForChild(Utid waiter, Utid thread) const {
+  const Process* process = timeline_.ProcessOf(thread);
+  const Process* of_waiter = timeline_.ProcessOf(waiter);
+  if (process == nullptr || of_waiter == nullptr || is_victim_[thread]) return false;
+  const auto states = timeline_.StatesOf(thread);
+  return process->parent == of_waiter->upid && !states.empty() &&
+         states.back().activity == Activity::kDead;
 }
 
 // A worker that waits for the main thread, or a thread that waits for work, lacks nothing.

@@ -169,22 +169,17 @@ const DiskRequest* Timeline::CompletedJustBefore(std::int64_t ts) const {
   return ts - request.complete <= kCompletionToWakeupNs ? &request : nullptr;
 }
 
-std::int64_t Timeline::ThrottledIn(Utid utid, Interval time) const {
+std::vector<Throttled> Timeline::ThrottledOf(Utid utid) const {
+  std::vector<Throttled> rows;
   const Process* process = ProcessOf(utid);
-  if (process == nullptr || process->cgroup.empty()) return 0;
-  std::int64_t total = 0;
-  // Rows are a tenth of a second long, so they end in the order in which they begin.
-  const auto begin =
-      std::partition_point(rows_.throttled.begin(), rows_.throttled.end(),
-                           [&](const Throttled& row) { return row.time.end <= time.begin; });
-  for (auto row = begin; row != rows_.throttled.end() && row->time.begin < time.end; ++row) {
-    const std::string& quota = row->cgroup;  // of the cgroup or of one around it
+  if (process == nullptr || process->cgroup.empty()) return rows;
+  for (const Throttled& row : rows_.throttled) {
     const bool applies =
-        process->cgroup.starts_with(quota) &&
-        (process->cgroup.size() == quota.size() || process->cgroup[quota.size()] == '/');
-    if (applies) total += std::min(row->ns, Intersect(row->time, time).length());
+        process->cgroup.starts_with(row.cgroup) &&
+        (process->cgroup.size() == row.cgroup.size() || process->cgroup[row.cgroup.size()] == '/');
+    if (applies) rows.push_back(row);
   }
-  return total;
+  return rows;
 }
 
 std::vector<std::int16_t> Timeline::CpusOf(Utid utid) const {

@@ -114,6 +114,7 @@ struct Process {
   std::string cgroup = {};       // where it has a CPU quota; empty: none, or not recorded
   std::string gpu_devices = {};  // "/dev/nvidia0" that it held open; empty: none, or not recorded
   bool is_kernel = false;        // kernel threads
+  bool is_target = false;        // the recording was made of it (record -- COMMAND, --pid)
 };
 
 // How long a cgroup with a CPU quota was kept from running, by the kernel's own count.
@@ -192,9 +193,8 @@ class Timeline {
   std::int16_t PriorityOf(Utid utid) const { return priorities_[utid]; }
   bool has_irqs() const { return has_irqs_; }
   std::span<const LostGap> lost() const { return rows_.lost; }
-  // How much of `time` the cgroup of the thread's process was throttled, at most; 0 where it has no
-  // quota.
-  std::int64_t ThrottledIn(Utid utid, Interval time) const;
+  // The throttled time of the cgroup of the thread's process and of those around it.
+  std::vector<Throttled> ThrottledOf(Utid utid) const;
   bool IsKernel(Utid utid) const {
     const Process* process = ProcessOf(utid);
     return utid == kIdleThread || (process != nullptr && process->is_kernel);

@@ -246,14 +246,20 @@ class Loader {
 
   // What the recorder noted of processes: metadata rows (pid, text).
   Status LoadProcessNotes() {
-    std::unordered_map<std::int64_t, std::pair<std::string, std::string>> notes;
+    struct Notes {
+      std::string gpu, cgroup;
+      bool is_target = false;
+    };
+    std::unordered_map<std::int64_t, Notes> notes;
     CULPRIT_TRY(ForEachRow(
         connection_,
         "SELECT int_value, name, str_value FROM metadata WHERE name IN ('culprit_gpu_holder', "
-        "'culprit_cpu_quota') ORDER BY id",
+        "'culprit_cpu_quota', 'culprit_target') ORDER BY id",
         [&](QueryResult& r, std::size_t row) {
-          auto& [gpu, cgroup] = notes[r.Integer(0, row)];
-          if (r.Text(1, row) == "culprit_cpu_quota") {
+          auto& [gpu, cgroup, is_target] = notes[r.Integer(0, row)];
+          if (r.Text(1, row) == "culprit_target") {
+            is_target = true;
+          } else if (r.Text(1, row) == "culprit_cpu_quota") {
             cgroup = r.Text(2, row);
           } else if (gpu.find(r.Text(2, row)) == gpu.npos) {
             gpu.append(gpu.empty() ? "" : ", ").append(r.Text(2, row));
@@ -262,8 +268,9 @@ class Loader {
     for (Process& process : rows_.processes) {
       const auto found = notes.find(process.pid);
       if (found == notes.end()) continue;
-      process.gpu_devices = found->second.first;
-      process.cgroup = found->second.second;
+      process.gpu_devices = found->second.gpu;
+      process.cgroup = found->second.cgroup;
+      process.is_target = found->second.is_target;
     }
     return {};
   }

@@ -21,7 +21,9 @@ constexpr double kLeastNamedAlive = 0.3;
 // there for less than half of the window is a step of something else.
 constexpr double kLeastWait = 0.02;
 constexpr double kLeastAlive = 0.5;
-constexpr std::size_t kMostFound = 16;
+constexpr std::size_t kMostFound = 64;
+// Of parents above a process that are looked at.
+constexpr int kMostDepth = 32;
 
 double Share(std::int64_t ns, Interval window) {
   return window.length() > 0 ? static_cast<double>(ns) / static_cast<double>(window.length()) : 0;
@@ -32,11 +34,30 @@ class Choice {
   Choice(const Timeline& timeline, const std::vector<ThreadTotals>& totals, Interval window)
       : timeline_(timeline), totals_(totals), window_(window) {}
 
+  // From now on only what the recording was made of: a command and its children. False: it was
+  // made of nothing in particular.
+  bool OnlyTargets() {
+    const auto processes = timeline_.processes();
+    in_target_.assign(processes.size(), false);
+    bool found = false;
+    for (const Process& process : processes) {
+      const Process* up = &process;
+      for (int depth = 0; depth < kMostDepth && !up->is_target && up->parent != kNone; ++depth) {
+        up = &processes[up->parent];
+      }
+      in_target_[process.upid] = up->is_target;
+      found = found || up->is_target;
+    }
+    if (!found) in_target_.clear();
+    return found;
+  }
+  void Anywhere() { in_target_.clear(); }
+
   // Threads for which `why` says something.
   std::vector<Victim> Where(const std::function<std::string(Utid)>& why) const {
     std::vector<Victim> found;
     for (Utid utid = 1; utid < timeline_.threads().size(); ++utid) {
-      if (totals_[utid].alive_ns == 0) continue;
+      if (totals_[utid].alive_ns == 0 || !IsInside(utid)) continue;
       if (std::string text = why(utid); !text.empty()) {
         found.push_back({utid, VictimRole::kMain, std::move(text)});
       }
@@ -85,7 +106,8 @@ class Choice {
     std::vector<Victim> found;
     for (Utid utid = 1; utid < timeline_.threads().size(); ++utid) {
       const ThreadTotals& sum = totals_[utid];
-      if (timeline_.IsKernel(utid) || Share(sum.alive_ns, window_) < kLeastAlive) continue;
+      if (timeline_.IsKernel(utid) || !IsInside(utid) || Share(sum.alive_ns, window_) < kLeastAlive)
+        continue;
       const std::int64_t waited = Waited(sum);
       if (Share(waited, window_) < kLeastWait) continue;
       found.push_back(
@@ -111,6 +133,11 @@ class Choice {
   }
 
  private:
+  bool IsInside(Utid utid) const {
+    if (in_target_.empty()) return true;
+    const Process* process = timeline_.ProcessOf(utid);
+    return process != nullptr && in_target_[process->upid];
+  }
   std::int64_t Weight(Utid utid) const {
     const ThreadTotals& sum = totals_[utid];
     return sum.work_ns() + sum.stopped_ns;
@@ -122,6 +149,7 @@ class Choice {
   const Timeline& timeline_;
   const std::vector<ThreadTotals>& totals_;
   Interval window_;
+  std::vector<bool> in_target_;  // by upid; empty: everything counts
 };
 
 std::string NameOf(const Timeline& timeline, Utid utid) {
@@ -193,6 +221,32 @@ VictimChoice Asked(const Timeline& timeline, const Choice& choice, const Explain
   return made;
 }
 
+// What matters when nobody says it. False when nothing is found.
+bool Found(const Timeline& timeline, const Choice& choice, VictimChoice& made) {
+  made.by = "auto";
+  made.is_certain = true;
+  made.victims = choice.Where([&](Utid utid) -> std::string {
+    const Process* process = timeline.ProcessOf(utid);
+    if (process == nullptr || process->gpu_devices.empty()) return "";
+    return "its process held " + process->gpu_devices;
+  });
+  made.reason = "processes that held a GPU";
+  if (made.victims.empty()) {
+    made.victims = choice.Where(
+        [&](Utid utid) { return choice.IsThere(utid) ? NameOf(timeline, utid) : std::string(); });
+    made.reason = "known names of training and serving programs";
+  }
+  if (!choice.Works(made.victims)) {
+    made.victims = choice.Waiting();
+    made.reason = "the threads that waited most while they had work";
+    made.is_certain = false;
+    return !made.victims.empty();
+  }
+  choice.Trim(made.victims);
+  choice.GiveRoles(made.victims);
+  return true;
+}
+
 }  // namespace
 
 std::vector<ThreadTotals> SumThreads(const Timeline& timeline, Interval window) {
@@ -237,33 +291,19 @@ std::vector<ThreadTotals> SumThreads(const Timeline& timeline, Interval window) 
 VictimChoice ChooseVictims(const Timeline& timeline, const std::vector<ThreadTotals>& totals,
                            const ExplainOptions& options, Interval window,
                            const std::vector<Utid>& slice_threads) {
-  const Choice choice(timeline, totals, window);
+  Choice choice(timeline, totals, window);
   VictimChoice made = Asked(timeline, choice, options, slice_threads);
   if (!made.by.empty()) {
     choice.Trim(made.victims);
     choice.GiveRoles(made.victims);
     return made;
   }
-  made.by = "auto";
-  made.victims = choice.Where([&](Utid utid) -> std::string {
-    const Process* process = timeline.ProcessOf(utid);
-    if (process == nullptr || process->gpu_devices.empty()) return "";
-    return "its process held " + process->gpu_devices;
-  });
-  made.reason = "processes that held a GPU";
-  if (made.victims.empty()) {
-    made.victims = choice.Where(
-        [&](Utid utid) { return choice.IsThere(utid) ? NameOf(timeline, utid) : std::string(); });
-    made.reason = "known names of training and serving programs";
-    if (!choice.Works(made.victims)) {
-      made.victims = choice.Waiting();
-      made.reason = "the threads that waited most while they had work";
-      made.is_certain = false;
-      return made;
-    }
+  if (choice.OnlyTargets() && Found(timeline, choice, made)) {
+    made.reason += ", of the command or the processes that were recorded";
+  } else {
+    choice.Anywhere();
+    Found(timeline, choice, made);
   }
-  choice.Trim(made.victims);
-  choice.GiveRoles(made.victims);
   return made;
 }
 

@@ -52,15 +52,24 @@ WakeGraph::WakeGraph(const Timeline& timeline, Interval window) {
       peers_[b].insert(a);
     }
   }
-  for (const auto& [a, of_a] : peers_) {
-    for (const Utid b : of_a) {
-      if (b < a) continue;
-      for (const Utid c : peers_[b]) {
-        if (c == a || !of_a.contains(c)) continue;
-        members_.insert({a, b, c});
-        break;  // every member is in a triangle of its own pairs
-      }
+  // Threads with one peer hang on the others like the stages of a pipeline, or like workers on whom
+  // they work for: what is left is rings, in which everybody both waits for and wakes others.
+  std::vector<Utid> leaves;
+  for (const auto& [utid, peers] : peers_) {
+    if (peers.size() < 2) leaves.push_back(utid);
+  }
+  while (!leaves.empty()) {
+    const Utid leaf = leaves.back();
+    leaves.pop_back();
+    for (const Utid peer : peers_[leaf]) {
+      auto& of_peer = peers_[peer];
+      of_peer.erase(leaf);
+      if (of_peer.size() == 1) leaves.push_back(peer);
     }
+    peers_[leaf].clear();
+  }
+  for (const auto& [utid, peers] : peers_) {
+    if (!peers.empty()) members_.insert(utid);
   }
 }
 

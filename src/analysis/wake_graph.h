@@ -27,7 +27,7 @@ class WakeGraph {
 
   std::unordered_map<std::uint64_t, std::int64_t> wakes_;  // single wakes a -> b of one process
   std::unordered_map<Utid, std::unordered_set<Utid>> peers_;
-  std::unordered_set<Utid> members_;  // of a triangle of mutual wakers
+  std::unordered_set<Utid> members_;  // of rings of mutual wakers
 };
 
 }  // namespace culprit::analysis

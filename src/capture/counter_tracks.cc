@@ -128,13 +128,27 @@ void CgroupReader::Find() {
       const bool is_v2 = line.hierarchy == 0 && line.controllers.empty();
       const auto controllers = Split(line.controllers, ',');
       if (!is_v2 && std::ranges::find(controllers, "cpu") == controllers.end()) continue;
-      if (!seen.emplace(is_v2, line.path).second) continue;
-      for (const Hierarchy& hierarchy : hierarchies_) {
-        if (hierarchy.is_v2 == is_v2) AddWithParents(hierarchy, line.path, found);
+      if (seen.emplace(is_v2, line.path).second) {
+        for (const Hierarchy& hierarchy : hierarchies_) {
+          if (hierarchy.is_v2 == is_v2) AddWithParents(hierarchy, line.path, found);
+        }
       }
+      NoteQuota(pid, line.path, found);
     }
   }
   watched_ = std::move(found);
+}
+
+void CgroupReader::NoteQuota(std::int32_t pid, std::string_view path,
+                             const std::map<std::string, PolledFile>& found) {
+  for (std::string_view up = path; up.size() > 1; up = up.substr(0, up.rfind('/'))) {
+    if (!found.contains(std::string(up))) continue;
+    std::string& known = quota_of_[pid];
+    if (known == path) return;
+    known = path;
+    notes_.push_back({kNoteQuota, pid, known});
+    return;
+  }
 }
 
 void CgroupReader::AddWithParents(const Hierarchy& hierarchy, std::string_view path,
@@ -154,7 +168,17 @@ void CgroupReader::AddWithParents(const Hierarchy& hierarchy, std::string_view p
 }
 
 void CgroupReader::Poll(CounterTracks& tracks, PacketSpool& spool, std::uint64_t now_ns) {
-  if (++polls_ % kFindEvery == 0) Find();
+  if (++polls_ >= next_find_) {
+    const TimeNs begin = NowBoottime();
+    Find();
+    // A poll is a tenth of a second.
+    const auto pause = static_cast<unsigned>((NowBoottime() - begin).value / 500'000);
+    next_find_ = polls_ + std::clamp(pause, kFindLeast, kFindEvery);
+  }
+  if (!notes_.empty()) {
+    spool.AppendLasting(ProcessNotesPacket(tracks.clock(), notes_));
+    notes_.clear();
+  }
   for (auto& watched : watched_) {
     const std::string& path = watched.first;
     if (!watched.second.Read(text_)) continue;

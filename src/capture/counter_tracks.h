@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capture/packet_spool.h"
+#include "capture/process_notes.h"
 #include "capture/record_config.h"
 #include "capture/sys_stats.h"
 
@@ -32,6 +33,7 @@ class CounterTracks {
   void EndPoll() { ++polls_; }
   // A new file begins: everything is described and given again.
   void Restart();
+  TraceClock clock() const { return clock_; }
 
  private:
   struct Track {
@@ -61,10 +63,12 @@ class CgroupReader {
  public:
   explicit CgroupReader(std::vector<std::int32_t> pids, std::string root = "/");
   void Poll(CounterTracks& tracks, PacketSpool& spool, std::uint64_t now_ns);
-  // Looks for cgroups again; Poll does it by itself every kFindEvery-th time.
+  // Looks for cgroups again; Poll does it by itself, so often that it takes a two hundredth of a
+  // CPU: from once a second with a few hundred processes to every kFindEvery-th time.
   void Find();
 
   std::vector<std::string> paths() const;
+  static constexpr unsigned kFindLeast = 10;
   static constexpr unsigned kFindEvery = 300;
   static constexpr std::size_t kMost = 512;  // cgroups watched at once
 
@@ -75,6 +79,9 @@ class CgroupReader {
     std::string root;  // the cgroup that is mounted there
   };
   void FindHierarchies();
+  // Notes a process whose cgroup, or one above it, has a quota.
+  void NoteQuota(std::int32_t pid, std::string_view path,
+                 const std::map<std::string, PolledFile>& found);
   void AddWithParents(const Hierarchy& hierarchy, std::string_view path,
                       std::map<std::string, PolledFile>& found);
 
@@ -82,7 +89,11 @@ class CgroupReader {
   std::string root_;
   std::vector<Hierarchy> hierarchies_;
   std::map<std::string, PolledFile> watched_;  // path -> cpu.stat
+  std::map<std::int32_t, std::string>
+      quota_of_;                    // pid -> its cgroup, or the one above, with a quota
+  std::vector<ProcessNote> notes_;  // to be written
   unsigned polls_ = 0;
+  unsigned next_find_ = kFindLeast;
   std::string text_;
   std::string name_;
   std::vector<kernel::NamedValue> values_;

@@ -107,6 +107,15 @@ void Session::WriteHead(PacketSpool& packets) const {
   packets.AppendLasting(ClockSnapshotPacket(config_.clock));
   packets.AppendLasting(SystemInfoPacket(config_.clock, options_.version));
   packets.AppendLasting(TraceConfigPacket(config_));
+  std::vector<ProcessNote> notes = FindGpuHolders();
+  notes.insert(notes.end(), targets_.begin(), targets_.end());
+  for (const std::int32_t pid : config_.pids) notes.push_back({kNoteTarget, pid, "--pid"});
+  if (!notes.empty()) packets.AppendLasting(ProcessNotesPacket(config_.clock, notes));
+}
+
+void Session::NoteTarget(std::int32_t pid) {
+  targets_.push_back({kNoteTarget, pid, "command"});
+  packets_->AppendLasting(ProcessNotesPacket(config_.clock, {targets_.back()}));
 }
 
 std::uint64_t Session::LostEvents() const {

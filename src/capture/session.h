@@ -16,6 +16,7 @@
 #include "capture/kernel_session.h"
 #include "capture/packet_spool.h"
 #include "capture/pollers.h"
+#include "capture/process_notes.h"
 #include "capture/record_config.h"
 #include "capture/segment.h"
 
@@ -62,6 +63,8 @@ class Session {
   // For poll: readable when the guardian is gone; then RenewGuardian. -1 when there is none.
   int guardian_fd() const { return guardian_ ? guardian_->death_fd() : -1; }
   [[nodiscard]] Status RenewGuardian();
+  // A process that the recording is about: a command that it was made for.
+  void NoteTarget(std::int32_t pid);
 
   // What was recorded up to now; the recording goes on without losing an event.
   Result<Segment> NextSegment();
@@ -77,6 +80,7 @@ class Session {
   void WriteHead(PacketSpool& packets) const;
   std::uint64_t LostEvents() const;
 
+  std::vector<ProcessNote> targets_;
   RecordConfig config_;
   Options options_;
   std::vector<std::string> notes_;

@@ -32,6 +32,7 @@ struct ExplainVerbOptions {
   std::string output;
   std::string fail_on;
   bool show_sql = false;
+  bool chains = false;
   bool list_rules = false;
   bool live = false;
   std::string duration;
@@ -77,8 +78,10 @@ std::string Render(const analysis::Explanation& explanation, const ExplainVerbOp
   const char* no_colour = std::getenv("NO_COLOR");
   const bool colour =
       to_terminal && IsTerminal(STDOUT_FILENO) && (no_colour == nullptr || *no_colour == '\0');
-  return views::ExplainText(
-      explanation, {.colour = colour, .show_sql = options.show_sql, .top = options.selection.top});
+  return views::ExplainText(explanation, {.colour = colour,
+                                          .show_sql = options.show_sql,
+                                          .all_chains = options.chains,
+                                          .top = options.selection.top});
 }
 
 Status Write(const std::string& path, std::string_view bytes) {
@@ -194,6 +197,8 @@ Action DeclareExplain(CLI::App& app) {
                  "with --live: how long (default: until COMMAND ends, else 10s)")
       ->type_name("TIME");
   app.add_option("--command-word", options->command)->group("")->allow_extra_args(false);
+  app.add_flag("--chains", options->chains,
+               "the wait chains of all victims and waits, not of the first alone");
   app.add_flag("--list-rules", options->list_rules, "what is looked for, from which share on, why");
   return [options] { return RunExplain(*options); };
 }

@@ -176,6 +176,7 @@ int Recording::Begin() {
       return Fail(command.error(), kNotFound);
     }
     command_.emplace(std::move(command).value());
+    session_->NoteTarget(command_->pid());
   }
   if (rotates()) {
     rotation_ = std::make_unique<capture::Rotation>(

@@ -159,7 +159,8 @@ Status WriteCpus(const tables::Database& database, Importer& importer, const Tra
   return out.Close();
 }
 
-Status WriteMetadata(const tables::Database& database, const PacketImporter& packets) {
+Status WriteMetadata(const tables::Database& database, const TraceIndex& index,
+                     const PacketImporter& packets) {
   CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "metadata",
                                            {"id", "name", "key_type", "int_value", "str_value",
                                             "machine_id", "trace_id"}));
@@ -175,6 +176,11 @@ Status WriteMetadata(const tables::Database& database, const PacketImporter& pac
     }
     out.Int(row.is_of_machine ? std::optional(kMachine) : std::nullopt);
     out.Int(row.is_of_machine ? std::nullopt : std::optional<std::int64_t>(0));
+    CULPRIT_TRY(out.EndRow());
+  }
+  for (const ProcessNote& note : index.process_notes) {
+    out.Int(id++).Text(note.kind).Text("multi").Int(note.pid).Text(note.text);
+    out.Int(kMachine).Int(std::nullopt);
     CULPRIT_TRY(out.EndRow());
   }
   return out.Close();
@@ -298,7 +304,7 @@ Status WriteSmallTables(const tables::Database& database, Importer& importer,
   CULPRIT_TRY(WriteTracks(database, importer));
   CULPRIT_TRY(WriteStacks(database, importer));
   CULPRIT_TRY(WriteCpus(database, importer, index, packets));
-  CULPRIT_TRY(WriteMetadata(database, packets));
+  CULPRIT_TRY(WriteMetadata(database, index, packets));
   CULPRIT_TRY(WriteMachine(database, packets));
   CULPRIT_TRY(WriteClocks(database, index));
   CULPRIT_TRY(WriteStats(database, importer));

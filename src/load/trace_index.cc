@@ -409,6 +409,15 @@ void Indexer::CulpritData(std::string_view body) {
         if (part.id() == Data::LostGap::kEvents) gap.events = part.i64();
       }
       index_.lost_gaps.push_back(gap);
+    } else if (field.id() == Data::kProcessNotes) {
+      ProcessNote note;
+      ProtoReader part(field.bytes());
+      while (part.Next()) {
+        if (part.id() == Data::ProcessNote::kKind) note.kind = part.bytes();
+        if (part.id() == Data::ProcessNote::kPid) note.pid = part.i64();
+        if (part.id() == Data::ProcessNote::kText) note.text = part.bytes();
+      }
+      if (!note.kind.empty()) index_.process_notes.push_back(note);
     }
   }
 }

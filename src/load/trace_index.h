@@ -49,6 +49,13 @@ struct LostGap {
   std::optional<std::int64_t> events;
 };
 
+// What the recorder noted of a process.
+struct ProcessNote {
+  std::string_view kind;
+  std::int64_t pid = 0;
+  std::string_view text;
+};
+
 struct ClockSnapshotRow {
   std::int64_t ts = 0;
   std::uint32_t clock_id = 0;
@@ -69,6 +76,7 @@ struct TraceIndex {
   ClockMap clocks;
   std::vector<ClockSnapshotRow> clock_snapshots;
   std::vector<LostGap> lost_gaps;
+  std::vector<ProcessNote> process_notes;
   std::vector<std::string_view> untimed;  // whole packets: system info, config, stats, CPUs
   std::unordered_map<std::uint64_t, TrackDescription> tracks;  // by uuid
   std::vector<EventFormatText> event_formats;

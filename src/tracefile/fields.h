@@ -534,11 +534,16 @@ namespace CulpritData {
 enum : std::uint32_t {
   kEventFormats = 1,  // repeated EventFormat, once at the start of the trace
   kLostGaps = 4,      // repeated LostGap, once at the end
+  kProcessNotes = 5,  // repeated ProcessNote, at any time
 };
 // An event's format file as the traced kernel gave it: field layout, and the print fmt from which
 // the task states are decoded.
 namespace EventFormat {
 enum : std::uint32_t { kGroup = 1, kName = 2, kFormat = 3 };
+}
+// What the recorder knows of a process: a row of the table metadata.
+namespace ProcessNote {
+enum : std::uint32_t { kKind = 1, kPid = 2, kText = 3 };
 }
 // A stretch in which a CPU's ring lost events: between the last event before and the first after.
 namespace LostGap {

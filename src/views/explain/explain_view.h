@@ -11,7 +11,8 @@ namespace culprit::views {
 struct ExplainTextOptions {
   bool colour = false;
   bool show_sql = false;
-  std::size_t top = 8;  // victims, findings of level info
+  bool all_chains = false;  // else the first victim's in total, and that of the longest wait
+  std::size_t top = 8;      // victims, findings of level info
 };
 
 std::string ExplainText(const analysis::Explanation& explanation,

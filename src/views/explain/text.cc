@@ -153,7 +153,11 @@ class Printer {
   void Chains() {
     if (made_.chains.empty()) return;
     Heading("Wait chains");
+    bool has_total = false, has_longest = false;
     for (const Chain& chain : made_.chains) {
+      bool& has_one = chain.is_total ? has_total : has_longest;
+      if (has_one && !options_.all_chains) continue;
+      has_one = true;
       if (chain.is_total) {
         Line("  in total:");
       } else {
