@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job of culprit on this machine: records a few seconds of a real workload and says what the
-# threads did.
+# The main job of culprit on this machine: a fault with a known truth is recorded and explained; then
+# a small training job is recorded, and SQL says what its threads did.
 #   tools/demo.sh PROGRAM
 set -euo pipefail
 culprit=$(realpath "$1")
@@ -21,6 +21,12 @@ say_and_do() {
   printf '$ %s\n' "${words//"$PWD/"/}"
   "$culprit" "$@"
 }
+
+title "A data-loader worker shares its CPU with a log collector: $seconds s of it"
+say_and_do record --quiet -o "$work/preempt.trace" -- "$culprit" lab preempt --for "${seconds}s" --json >"$work/preempt.out"
+sed -n '/^\$/p' "$work/preempt.out"
+title "What made the worker wait"
+say_and_do explain "$work/preempt.trace"
 
 title "Recording $seconds s of a small training job on $(nproc) CPUs"
 say_and_do record -o "$trace" -- python3 tools/demo/workload.py "$seconds" "$work"

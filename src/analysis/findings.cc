@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/finding_text.h"
+#include "analysis/walk_sql.h"
 
 namespace culprit::analysis {
 namespace {
@@ -68,7 +69,9 @@ class Maker {
       if (IsReturned(blame, finding, taken)) finding.level = std::min(finding.level, Level::kInfo);
       NameCulprit(blame, sum, finding);
       const Walked& worst = WalkOf(finding.victims.front().victim.utid);
-      Describe({timeline_, culprits_, worst, blame, sum}, finding);
+      const FindingContext context{timeline_, culprits_, worst, blame, sum};
+      Describe(context, finding);
+      finding.sql = WalkSql(context);
       findings.push_back(std::move(finding));
     }
     return findings;
