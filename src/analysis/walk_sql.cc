@@ -5,11 +5,11 @@
 namespace culprit::analysis {
 namespace {
 
-// More stretches of time than these make no readable statement (--slice).
-constexpr std::size_t kMostTimes = 100;
+// Several stretches of time (--slice) make no readable statement.
+constexpr std::size_t kMostTimes = 1;
 
 constexpr std::string_view kWalk = R"(WITH RECURSIVE walk AS (
-  SELECT utid, b, e, 0 AS depth FROM (VALUES {}) AS times(utid, b, e)
+  SELECT {} AS utid, {} AS b, {} AS e, 0 AS depth
   UNION ALL
   SELECT n.waker_utid, greatest(s.ts, w.b), least(n.ts, w.e), w.depth + 1
   FROM walk AS w
@@ -49,16 +49,13 @@ std::string WalkSql(const FindingContext& context) {
                         id == rule::kKernelThread || id == rule::kOversubscribed;
   const bool is_busy = id == rule::kBusy;
   if ((!is_taken && !is_busy) || context.worst.walk.times.size() > kMostTimes) return "";
-  std::string times, threads;
-  for (const Interval& time : context.worst.walk.times) {
-    times += fmt::format("{}({}, {}, {})", times.empty() ? "" : ", ", context.worst.victim.utid,
-                         time.begin, time.end);
-  }
+  std::string threads;
   for (const auto& [utid, ns] : context.sum.by_culprit_thread) {
     threads += fmt::format("{}{}", threads.empty() ? "" : ", ", utid);
   }
-  if (times.empty() || threads.empty()) return "";
-  return fmt::format(fmt::runtime(kWalk), times) +
+  if (context.worst.walk.times.empty() || threads.empty()) return "";
+  const Interval time = context.worst.walk.times.front();
+  return fmt::format(fmt::runtime(kWalk), context.worst.victim.utid, time.begin, time.end) +
          fmt::format(fmt::runtime(is_taken ? kReady : kRan), threads);
 }
 
