@@ -18,11 +18,17 @@ done
 
 # Outside of the tree only these are used: libc, the C++ runtime and the loader.
 base='linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s|asan|ubsan)\.so'
-for object in "$tree"/bin/culprit "$tree"/lib/*.so; do
+for object in "$tree"/bin/culprit "$tree"/lib/libculprit_http.so "$tree"/lib/libduckdb.so; do
   while read -r name _ path _; do
     [[ $path == not ]] && fail "$object: $name is not found"
     [[ $name =~ $base ]] || [[ $(realpath "$path") == "$tree"/* ]] || fail "$object takes $name from $path"
   done < <(ldd "$object")
+done
+# Libraries of Debian's find each other through the program that loads them: by name, in the same folder.
+for object in "$tree"/lib/*.so*; do
+  while read -r _ name; do
+    [[ $name =~ $base ]] || [[ -e $tree/lib/$name ]] || fail "$object needs $name"
+  done < <(objdump -p "$object" | grep NEEDED)
 done
 
 cd /

@@ -122,7 +122,7 @@ void DeclareFlameOptions(CLI::App& app, FlameOptions& options) {
       ->check(CLI::IsMember({"total", "samples", "time", "work", "none"}))
       ->type_name("BY");
   app.add_option("--work", options.work,
-                 "diff: how much work each side did, for --normalize work: steps, requests ...")
+                 "diff: how much work each side did, for --normalize work: its steps or requests")
       ->type_name("BEFORE,AFTER")
       ->delimiter(',')
       ->expected(2)

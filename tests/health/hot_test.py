@@ -495,6 +495,8 @@ class Clean(unittest.TestCase):
             lasted = time.monotonic() - begin
             shares = {name: (value - before[name]) / 1e4 / lasted for name, value in pressure().items() if name in before}
             found = [f for f in report["findings"] if f["status"] in ("WARN", "CRIT")]
+            # The load of 15 minutes tells of an earlier time (a build just before the tests), whatever is quiet now.
+            found = [f for f in found if f["id"] != "cpu.load"]
             if max(shares.values(), default=100) < 5:
                 quiet += 1
                 self.assertEqual(found, [], shares)
