@@ -41,9 +41,10 @@ constexpr std::array kRules = {
              "a quota that is meant is not felt: below 3 % it only rounds off peaks",
              "raise cpu.max, or run fewer threads in the cgroup",
              "stats (cgroup counters), sched/sched_switch"},
-    WalkRule{rule::kIdle, "scheduler", 0.10, 0.30, 100 * kMs,
+    WalkRule{rule::kIdle, "scheduler", kNever, kNever, 100 * kMs,
              "the victim stood ready in the queue of a CPU that was idle",
-             "a deep idle state costs up to 0.2 ms a wakeup, virtual CPUs more",
+             "told and no more: a late wakeup, a CPU that the host took (steal) and threads that a "
+             "sandbox hides all look like this",
              "look at idle states (cpupower idle-info) and, in a guest, at steal time",
              "sched/sched_switch, sched/sched_waking"},
     WalkRule{

@@ -188,7 +188,7 @@ Action DeclareExplain(CLI::App& app) {
   app.add_option("--fail-on", options->fail_on, "exit with 3 when a finding is that bad")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"warn", "crit"}));
-  app.add_flag("--show-sql", options->show_sql, "with each finding the SQL that shows its number");
+  app.add_flag("--show-sql", options->show_sql, "with each finding the SQL behind its number (of a walk through wakers: near it)");
   app.add_flag(
       "--live", options->live,
       "record now (all of the machine, --pid N, or -- COMMAND) and explain that; ^C ends the "

@@ -36,6 +36,8 @@ std::int64_t UnixNowNs() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+constexpr DurationNs kSameKeypress = Milliseconds(500);
+
 // SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor. Made before any thread, so that all have the
 // mask.
 Result<UniqueFd> TakeSignals() {
@@ -106,6 +108,7 @@ class Recording {
   bool done_ = false;
   bool ended_early_ = false;  // for want of room
   int end_signal_ = 0;
+  TimeNs end_signal_at_;
   std::string ended_by_;
   std::atomic<bool> rotation_failed_ = false;
   UniqueFd written_;  // eventfd
@@ -253,6 +256,7 @@ void Recording::TakeSignal(int signal) {
   }
   done_ = true;
   end_signal_ = signal;
+  end_signal_at_ = NowBoottime();
   ended_by_ = signal == SIGINT ? "stopped" : "terminated";
 }
 
@@ -317,6 +321,8 @@ void Recording::WatchForAbort() {
       if (polls[1].revents != 0) return;
       const int signal = NextSignal(signals_);
       if (signal == 0 || signal == SIGCHLD) continue;
+      // One ^C can come twice: from the terminal, and from a parent that passes it on.
+      if (NowBoottime() - end_signal_at_ < kSameKeypress) continue;
       if (registry_) registry_->Remove(entry_.recorder.pid);
       if (!background_) Say("given up: the file was not written");
       _exit(kAborted);

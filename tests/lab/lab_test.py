@@ -92,7 +92,7 @@ def descendants(pid):
 
 def leftovers():
     with open("/proc/swaps", encoding="utf-8") as file:
-        swaps = [line for line in file if "culprit-lab" in line]
+        swaps = [line for line in file if line.startswith(WORK + "/culprit-lab")]
     return glob.glob(WORK + "/culprit-lab.*") + glob.glob("/sys/fs/cgroup/**/culprit-lab.*", recursive=True) + swaps
 
 
