@@ -89,6 +89,7 @@ ParserText::ParserText(Tokens statement) : tokens_(std::move(statement)) {
 void ParserText::Spell() {
   const Tokens in = std::move(tokens_);
   tokens_.clear();
+  if (!in.empty()) source_end_ = in.back().source + in.back().text.size();
   std::vector<std::size_t> join_ends;  // indexes in `in` before which ON TRUE goes
   std::size_t i = 0;
   const auto put = [&](std::string text, TokenKind kind, LikeKind like = LikeKind::kLike) {
@@ -210,8 +211,9 @@ void ParserText::FindSelectLists(const Tokens& written) {
       const std::size_t first = std::min(original_[begin], original_[at - 1]);
       const std::size_t last =
           std::min(std::max(original_[begin], original_[at - 1]), written.size() - 1);
-      list.push_back({offsets_[begin], offsets_[at - 1] + tokens_[at - 1].text.size(),
-                      query::Join(written.data() + std::min(first, last), written.data() + last + 1)});
+      list.push_back(
+          {offsets_[begin], offsets_[at - 1] + tokens_[at - 1].text.size(),
+           query::Join(written.data() + std::min(first, last), written.data() + last + 1)});
       if (at >= tokens_.size() || !tokens_[at].IsSymbol(",")) break;
       ++at;
     }
@@ -230,7 +232,7 @@ const Token* ParserText::TokenAt(std::size_t offset) const {
 std::size_t ParserText::SourceOf(std::size_t offset) const {
   const Token* token = TokenAt(offset);
   if (token != nullptr) return token->source;
-  return tokens_.empty() ? 0 : tokens_.back().source + tokens_.back().text.size();
+  return source_end_;
 }
 
 LikeKind ParserText::LikeAt(std::size_t offset) const {

@@ -43,7 +43,8 @@ class ParserText {
   void Write();
   void FindSelectLists(const Tokens& written);
 
-  Tokens tokens_;                      // as spelled for DuckDB
+  Tokens tokens_;               // as spelled for DuckDB
+  std::size_t source_end_ = 0;  // of the query's last token: words put in behind it have no place
   std::vector<std::size_t> original_;  // index of each in the statement as written
   std::vector<LikeKind> like_;         // beside tokens_
   std::vector<std::size_t> offsets_;   // of tokens_ in text_
