@@ -235,7 +235,7 @@ class Cleanup(unittest.TestCase):
                     self.gone(family)
 
     def test_kill(self):
-        for scenario in ("pipeline", "swap", "memory", "io", "irq", "dstate", "pidleak", "throttle", "zombie"):
+        for scenario in ("pipeline", "memory", "io", "irq", "dstate", "pidleak", "throttle", "zombie"):
             with self.subTest(scenario=scenario):
                 running = self.begin(scenario)
                 time.sleep(0.3)
