@@ -1,24 +1,20 @@
 #include "capture/process_notes.h"
 
 #include <dirent.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "capture/trace_clock.h"
+#include "kernel/open_devices.h"
 #include "tracefile/fields.h"
 
 namespace culprit::capture {
 namespace {
 
 namespace fields = culprit::tracefile;
-
-// A bound on what a look at every open file may cost.
-constexpr std::size_t kMostDescriptors = 50'000;
 
 std::vector<std::string> EntriesOf(const std::string& path) {
   std::vector<std::string> names;
@@ -30,13 +26,8 @@ std::vector<std::string> EntriesOf(const std::string& path) {
   return names;
 }
 
-// "/dev/nvidia3", "/dev/kfd", "/dev/dri/renderD128"; nvidiactl and nvidia-uvm are of no one GPU.
 bool IsGpu(std::string_view path) {
-  constexpr std::string_view kNvidia = "/dev/nvidia";
-  if (path.starts_with(kNvidia)) {
-    return ParseInteger<std::uint32_t>(path.substr(kNvidia.size())).has_value();
-  }
-  return path == "/dev/kfd";
+  return kernel::NvidiaMinor(path).has_value() || path == "/dev/kfd";
 }
 
 }  // namespace
@@ -64,23 +55,13 @@ std::vector<ProcessNote> FindGpuHolders(const std::string& root) {
                            [](const std::string& name) { return IsGpu("/dev/" + name); })) {
     return notes;
   }
-  const std::string proc = JoinPath(root, "proc");
-  std::size_t looked_at = 0;
-  for (const std::string& name : EntriesOf(proc)) {
+  std::size_t budget = kernel::kMostDescriptors;
+  for (const std::string& name : EntriesOf(JoinPath(root, "proc"))) {
     const auto pid = ParseInteger<std::int32_t>(name);
     if (!pid) continue;
-    std::string folder = proc;
-    folder.append("/").append(name).append("/fd/");
-    std::set<std::string> held;
-    for (const std::string& fd : EntriesOf(folder)) {
-      if (++looked_at > kMostDescriptors) return notes;
-      char target[256];
-      const ssize_t size = readlink((folder + fd).c_str(), target, sizeof(target));
-      if (size <= 0) continue;
-      const std::string_view path(target, static_cast<std::size_t>(size));
-      if (IsGpu(path)) held.emplace(path);
-    }
-    for (const std::string& device : held) notes.push_back({kNoteGpu, *pid, device});
+    const auto held = kernel::OpenPaths(root, *pid, budget, IsGpu);
+    if (!held) return notes;
+    for (const std::string& device : *held) notes.push_back({kNoteGpu, *pid, device});
   }
   return notes;
 }

@@ -19,6 +19,10 @@ ScanParts PartsOf(const ProcessScan& scan) {
   return {.tree = true, .thread_names = scan.thread_names, .stats = true};
 }
 
+std::vector<ControlWrite> RestoresOf(const std::optional<TopLevelMarkers>& markers) {
+  return markers ? markers->restores() : std::vector<ControlWrite>();
+}
+
 bool CopiesMarkers(const Instance& instance) {
   return instance.directory().Has(JoinPath("options", kCopyTraceMarker));
 }
@@ -72,9 +76,7 @@ Status Session::SetUpKernel() {
       notes_.push_back("no markers: " + borrowed.error().ToString());
     }
   }
-  CULPRIT_ASSIGN(Guardian guardian,
-                 Guardian::Start(instance.directory(),
-                                 markers ? markers->restores() : std::vector<ControlWrite>()));
+  CULPRIT_ASSIGN(Guardian guardian, Guardian::Start(instance.directory(), RestoresOf(markers)));
   guardian_.emplace(std::move(guardian));
   CULPRIT_ASSIGN(KernelSession kernel,
                  KernelSession::Open(std::move(instance), config_, std::move(markers)));
@@ -151,10 +153,8 @@ bool Session::RingIsFull() const {
 Status Session::ResumeDrain() { return drain_ ? drain_->Resume() : Status(); }
 
 Status Session::RenewGuardian() {
-  const auto& markers = kernel_->top_level_markers();
   CULPRIT_ASSIGN(Guardian next,
-                 Guardian::Start(kernel_->directory(),
-                                 markers ? markers->restores() : std::vector<ControlWrite>()));
+                 Guardian::Start(kernel_->directory(), RestoresOf(kernel_->top_level_markers())));
   *guardian_ = std::move(next);
   return {};
 }

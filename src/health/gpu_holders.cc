@@ -1,28 +1,17 @@
 #include "health/gpu_holders.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
 #include "health/nvml.h"
+#include "kernel/open_devices.h"
 #include "kernel/proc_task.h"
 
 namespace culprit::health {
 namespace {
 
 constexpr std::string_view kPci = "/sys/bus/pci/devices/", kNode = "/sys/devices/system/node/node";
-// A bound on what a look at every open file may cost.
-constexpr std::size_t kMostDescriptors = 50'000;
-
-// "/dev/nvidia3" -> 3; nvidiactl, nvidia-uvm and the like are of no one GPU.
-std::optional<std::uint32_t> MinorOf(std::string_view target) {
-  constexpr std::string_view kDevice = "/dev/nvidia";
-  if (!target.starts_with(kDevice)) return std::nullopt;
-  return ParseInteger<std::uint32_t>(target.substr(kDevice.size()));
-}
-
 // Minor of /dev/nvidiaN -> PCI address, by the driver's "Device Minor: 	 3".
 std::map<std::uint32_t, std::string> Minors(const std::string& root) {
   constexpr std::string_view kName = "Device Minor:";
@@ -46,20 +35,15 @@ std::map<std::string, std::set<std::int32_t>> ByOpenFiles(const std::string& roo
   std::map<std::string, std::set<std::int32_t>> holders;
   const auto minors = Minors(root);
   if (minors.empty()) return holders;
-  std::size_t looked_at = 0;
+  std::size_t budget = kernel::kMostDescriptors;
   for (const auto& [pid, comm] : tasks.names) {
-    const std::string folder = root + "/proc/" + std::to_string(pid) + "/fd";
-    std::set<std::uint32_t> open;
-    for (const std::string& name : ListFolder(folder)) {
-      if (++looked_at > kMostDescriptors) return holders;
-      char target[64];
-      const ssize_t size = readlink((folder + "/" + name).c_str(), target, sizeof target);
-      if (size <= 0) continue;
-      if (const auto minor = MinorOf({target, static_cast<std::size_t>(size)})) open.insert(*minor);
-    }
-    if (open.size() != 1) continue;
-    if (const auto at = minors.find(*open.begin()); at != minors.end())
-      holders[at->second].insert(pid);
+    const auto open = kernel::OpenPaths(root, pid, budget, [](std::string_view path) {
+      return kernel::NvidiaMinor(path).has_value();
+    });
+    if (!open) return holders;
+    if (open->size() != 1) continue;
+    const auto at = minors.find(*kernel::NvidiaMinor(*open->begin()));
+    if (at != minors.end()) holders[at->second].insert(pid);
   }
   return holders;
 }

@@ -49,10 +49,19 @@ bool RemoveZram(const std::string& number) {
   return false;
 }
 
+// The kernel answers ENOMEM while pages would go back to a job that is being killed at its limit.
+bool EndSwap(const std::string& path) {
+  for (int i = 0; i < kTries; ++i) {
+    if (swapoff(path.c_str()) == 0 || errno == EINVAL || errno == ENOENT) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
 bool Undo(std::string_view word, const std::string& name) {
   if (word == "cgroup") return RemoveCgroup(name);
   if (word == "zram") return RemoveZram(name);
-  if (word == "swap") return swapoff(name.c_str()) == 0 || errno == EINVAL || errno == ENOENT;
+  if (word == "swap") return EndSwap(name);
   std::error_code failed;
   std::filesystem::remove_all(name, failed);
   return !failed;
@@ -162,6 +171,8 @@ void SweepLeftovers(const std::vector<std::string>& parents) {
       const auto start = ParseInteger<std::uint64_t>(parts[1]);
       if (!pid || !start || kernel::IsAlive({*pid, *start})) continue;
       const bool is_cgroup = PathExists(entry.path().string() + "/cgroup.procs");
+      // A file in use as swap cannot be removed.
+      if (!is_cgroup) EndSwap(entry.path() / kSwapFile);
       Undo(is_cgroup ? "cgroup" : "tree", entry.path().string());
     }
   }

@@ -15,6 +15,9 @@
 
 namespace culprit::lab {
 
+// In a folder of ours: the file that is used as swap, by whose name a later run finds it.
+inline constexpr std::string_view kSwapFile = "swap";
+
 enum class Thing {
   kTree,    // a folder of ours with all in it
   kCgroup,  // its processes are killed, then it is removed

@@ -68,7 +68,7 @@ Status WriteSwapHead(int fd, std::uint64_t bytes) {
 // A file that is full of zeros, since swap takes no holes.
 Result<std::string> SwapFile(Stage& stage, std::uint64_t bytes) {
   CULPRIT_ASSIGN(const std::string folder, stage.Folder(bytes, true));
-  const std::string path = folder + "/swap";
+  const std::string path = JoinPath(folder, kSwapFile);
   CULPRIT_TRY(stage.caretaker().Promise(Thing::kSwap, path));
   CULPRIT_ASSIGN(const UniqueFd file, OpenFile(path, O_RDWR | O_CREAT | O_EXCL, 0600));
   const std::string zeros(kMiB, '\0');

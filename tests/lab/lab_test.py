@@ -90,10 +90,13 @@ def descendants(pid):
         found |= more
 
 
-def leftovers():
+def swaps():
     with open("/proc/swaps", encoding="utf-8") as file:
-        swaps = [line for line in file if line.startswith(WORK + "/culprit-lab")]
-    return glob.glob(WORK + "/culprit-lab.*") + glob.glob("/sys/fs/cgroup/**/culprit-lab.*", recursive=True) + swaps
+        return [line for line in file if line.startswith(WORK + "/culprit-lab")]
+
+
+def leftovers():
+    return glob.glob(WORK + "/culprit-lab.*") + glob.glob("/sys/fs/cgroup/**/culprit-lab.*", recursive=True) + swaps()
 
 
 def wait_for(condition, seconds=30):
@@ -213,7 +216,7 @@ class Cleanup(unittest.TestCase):
         # Its caretaker and at least one actor.
         self.assertTrue(wait_for(lambda: len(descendants(running.pid)) >= 3))
         if scenario == "swap":
-            self.assertTrue(wait_for(leftovers))
+            self.assertTrue(wait_for(swaps))
         return running
 
     def gone(self, family):
@@ -235,7 +238,7 @@ class Cleanup(unittest.TestCase):
                     self.gone(family)
 
     def test_kill(self):
-        for scenario in ("pipeline", "memory", "io", "irq", "dstate", "pidleak", "throttle", "zombie"):
+        for scenario in ("pipeline", "swap", "memory", "io", "irq", "dstate", "pidleak", "throttle", "zombie"):
             with self.subTest(scenario=scenario):
                 running = self.begin(scenario)
                 time.sleep(0.3)
@@ -256,7 +259,12 @@ class Cleanup(unittest.TestCase):
             self.gone(family)
 
     def test_next_run_sweeps_what_a_killed_caretaker_left(self):
-        running = self.begin("io")
+        for scenario in ("io", "swap"):
+            with self.subTest(scenario=scenario):
+                self.sweep(scenario)
+
+    def sweep(self, scenario):
+        running = self.begin(scenario)
         self.assertTrue(wait_for(leftovers))
         family = descendants(running.pid)
         def comm(pid):
