@@ -14,7 +14,8 @@ cpu=${cpu##*cpu}
 folder=$(mktemp -d)
 setsid bash -c "sleep 60; echo 1 > $control" >/dev/null 2>&1 &
 watchdog=$!
-trap 'echo 1 > "$control"; kill -- -$watchdog 2>/dev/null; rm -rf "$folder"' EXIT
+load=()
+trap 'echo 1 > "$control"; kill "${load[@]}" 2>/dev/null; kill -- -$watchdog 2>/dev/null; rm -rf "$folder"' EXIT
 echo 0 > "$control" 2>/dev/null || skip "the kernel keeps CPU $cpu online"
 echo 1 > "$control"
 
@@ -25,6 +26,12 @@ check() {
   fail=1
 }
 ask() { "$culprit" query "$folder/t" "$1" --format csv | tail -n +2; }
+
+# More runnable threads than CPUs, so that the one that goes has work before and after.
+for ((i = 0; i <= $(nproc); ++i)); do
+  timeout 20 bash -c 'while :; do :; done' &
+  load+=($!)
+done
 
 # It goes and comes back: its idle thread is the last one before, and nothing runs there meanwhile.
 "$culprit" record -o "$folder/t" --for 4s --quiet sched &

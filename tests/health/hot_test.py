@@ -50,11 +50,10 @@ class Tasks(Spawned):
         child.stdout.readline()
         time.sleep(0.3)
         config = Config("tasks.zombies warning=0.1\n")
-        finding = problem(check("--only", "tasks.zombies", *config.arguments), "tasks.zombies")
         found = [f for f in findings(check("--only", "tasks.zombies", *config.arguments), "tasks.zombies")
                  if f"pid {child.pid}" in f["subject"]]
-        self.assertIsNotNone(finding)
         self.assertEqual(len(found), 1)
+        self.assertIn(found[0]["status"], ("WARN", "CRIT"))
         self.assertIn("30 zombies", found[0]["summary"])
 
     def test_descriptor_leak_names_the_process(self):
@@ -307,9 +306,9 @@ class Cgroups(Spawned):
             child = self.python(code)
             report = check("--only", "memory.oom", "--sample", "4s")
             child.wait(20)
-            finding = problem(report, "memory.oom")
+            # Others' kills of the last half an hour are told too.
+            finding = problem(report, "memory.oom", os.path.basename(group))
             self.assertIsNotNone(finding, findings(report, "memory.oom"))
-            self.assertIn("culprit-test", finding["subject"])
         finally:
             self.tearDown()
             self.children = []
@@ -495,8 +494,9 @@ class Clean(unittest.TestCase):
             lasted = time.monotonic() - begin
             shares = {name: (value - before[name]) / 1e4 / lasted for name, value in pressure().items() if name in before}
             found = [f for f in report["findings"] if f["status"] in ("WARN", "CRIT")]
-            # The load of 15 minutes tells of an earlier time (a build just before the tests), whatever is quiet now.
-            found = [f for f in found if f["id"] != "cpu.load"]
+            # The load of 15 minutes tells of an earlier time: true where the kernel says so (a build just before the tests).
+            if os.getloadavg()[2] >= 2 * os.cpu_count():
+                found = [f for f in found if f["id"] != "cpu.load"]
             if max(shares.values(), default=100) < 5:
                 quiet += 1
                 self.assertEqual(found, [], shares)

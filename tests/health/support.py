@@ -32,10 +32,10 @@ def findings(report, check_id):
     return [f for f in report["findings"] if f["id"] == check_id]
 
 
-def problem(report, check_id):
-    """The first finding of that check that is WARN or CRIT, or None."""
+def problem(report, check_id, subject=""):
+    """The first finding of that check that is WARN or CRIT, or None; with a subject, only of those whose subject has it."""
     for finding in findings(report, check_id):
-        if finding["status"] in ("WARN", "CRIT"):
+        if finding["status"] in ("WARN", "CRIT") and subject in finding["subject"]:
             return finding
     return None
 

@@ -283,9 +283,22 @@ TEST_F(Record, SecondSignalGivesTheFileUpAndLeavesNothing) {
   std::this_thread::sleep_for(std::chrono::seconds(3));  // enough to be busy with after the stop
   child.Signal(SIGINT);
   ASSERT_TRUE(Eventually([&] { return !child.HasInstance(); }));  // it is writing by now
+  // Held there until the second one is no echo of the first any more, however fast the machine writes.
+  child.Signal(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
   child.Signal(SIGINT);
+  child.Signal(SIGCONT);
   EXPECT_EQ(child.Wait(), 130);
   EXPECT_THAT(folder_.Names(), IsEmpty());
+}
+
+TEST_F(Record, OneKeypressThatComesTwiceGivesNothingUp) {
+  Child child = StartCulprit({"record", "-o", Path("t.pftrace"), "sched", "--quiet"});
+  ASSERT_TRUE(child.WaitForInstance());
+  child.Signal(SIGINT);
+  child.Signal(SIGINT);
+  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_TRUE(ReadTrace(Path("t.pftrace")).whole);
 }
 
 TEST_F(Record, KillLeavesTheKernelClean) {
