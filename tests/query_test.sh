@@ -125,6 +125,15 @@ refuse "load: missing" 1 'No such file' "$program" load missing -o m.duckdb
 refuse "load: noise" 1 'noise' "$program" load noise -o m.duckdb
 refuse "load: unwritable" 1 'no/such' "$program" load t.txt -o no/such/m.duckdb
 refuse "export: format" 2 'xml' "$program" export t.txt --format xml -o x
+# Databases of another version of culprit and of other programs.
+"$program" query t.txt "ATTACH 'old.duckdb' AS old; CREATE TABLE old.__culprit_schema AS SELECT 1 AS version, true AS raw_loaded;
+  ATTACH 'foreign.duckdb' AS other; CREATE TABLE other.t AS SELECT 1 AS x" >out 2>err || fail "databases to refuse: $(<err)"
+for verb in query explain 'export --format json -o -'; do
+  refuse "another version: $verb" 1 'old.duckdb: .* version 1,.*culprit load' "$program" $verb old.duckdb
+  refuse "foreign database: $verb" 1 'foreign.duckdb: .*not a loaded trace.*culprit load' "$program" $verb foreign.duckdb
+done
+refuse "a folder" 1 'a directory, not a trace; name a file' "$program" query . "SELECT 1"
+refuse "no such file" 1 'missing: No such file.*check the path' "$program" query missing "SELECT 1"
 head -c 5000 t.duckdb >cut.duckdb
 refuse "cut database" 1 'cut.duckdb' "$program" query cut.duckdb "SELECT 1"
 ls -A | grep -E '\.tmp\.|^m\.duckdb' && fail "something was left behind"

@@ -12,6 +12,11 @@ std::string_view RemedyOf(int error_number) {
     case EACCES:
     case EPERM:
       return "run as root (or with the capability that this needs: see culprit preflight)";
+    case ENOENT:
+    case ENOTDIR:
+      return "check the path";
+    case EISDIR:
+      return "name a file";
     case ENOSPC:
     case EDQUOT:
       return "free some room, or choose another place";

@@ -187,7 +187,7 @@ Result<TraceFile> TraceFile::Open(const std::string& path) {
   CULPRIT_ASSIGN(UniqueFd fd, OpenFile(path, O_RDONLY));
   struct stat status {};
   if (fstat(fd.get(), &status) != 0) return ErrnoError("stat", path, errno);
-  if (S_ISDIR(status.st_mode)) return Error{path + ": a directory, not a trace", ""};
+  if (S_ISDIR(status.st_mode)) return Error{path + ": a directory, not a trace", "name a file"};
   CULPRIT_ASSIGN(MappedFile mapping, MappedFile::OfFd(fd.get(), path));
   const std::uint64_t file_bytes = mapping.text().size();
 

@@ -16,12 +16,13 @@ void EventScanner::SkipBlanks() {
 }
 
 bool EventScanner::SkipString() {
-  for (std::size_t at = at_ + 1; (at = text_.find_first_of("\"\\", at)) < text_.size(); ++at) {
+  std::size_t at = at_ + 1;
+  while ((at = text_.find_first_of("\"\\", at)) < text_.size()) {
     if (text_[at] == '"') {
       at_ = at + 1;
       return true;
     }
-    ++at;  // what is escaped
+    at += 2;  // with what is escaped
   }
   at_ = text_.size();
   return false;
