@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# culprit query, load and export, as they are typed, on a small trace in ftrace's text whose rows can
+# culprit query, load, export and what explain refuses, as they are typed, on a small trace in ftrace's text whose rows can
 # be counted by hand.
 #   tests/query_test.sh PROGRAM
 set -euo pipefail
@@ -132,6 +132,12 @@ for verb in query explain 'export --format json -o -'; do
   refuse "another version: $verb" 1 'old.duckdb: .* version 1,.*culprit load' "$program" $verb old.duckdb
   refuse "foreign database: $verb" 1 'foreign.duckdb: .*not a loaded trace.*culprit load' "$program" $verb foreign.duckdb
 done
+# What cannot be explained is no good health.
+printf '%s\n' '# tracer: nop' '#' '  a-10    [000] .... 1.000000: tracing_mark_write: B|10|step' \
+  '  a-10    [000] .... 2.000000: tracing_mark_write: E|10' >marks.txt
+refuse "explain: nobody fits" 1 'no thread .* fits --thread nobody' "$program" explain t.txt --thread nobody
+refuse "explain: no pid" 1 'fits --pid 4000000' "$program" explain t.txt --pid 4000000
+refuse "explain: no switches" 1 'no scheduling events' "$program" explain marks.txt
 refuse "a folder" 1 'a directory, not a trace; name a file' "$program" query . "SELECT 1"
 refuse "no such file" 1 'missing: No such file.*check the path' "$program" query missing "SELECT 1"
 head -c 5000 t.duckdb >cut.duckdb

@@ -65,10 +65,8 @@ void AddChains(const Timeline& timeline, std::span<const Walked> walked, std::si
 
 void AddVerdict(Explanation& made) {
   if (made.victims.empty()) {
-    made.verdict = made.selected_by == "auto"
-                       ? "Nothing waited: no thread stood in the way of its own work for 2 % of "
-                         "the time."
-                       : "No thread of the recording fits the selection, or none did anything.";
+    made.verdict =
+        "Nothing waited: no thread stood in the way of its own work for 2 % of the time.";
     return;
   }
   if (!made.findings.empty()) made.level = made.findings.front().level;
@@ -82,6 +80,31 @@ void AddVerdict(Explanation& made) {
       made.victims.size(), FormatDuration({made.window.length()}));
 }
 
+// Without switches nothing is known of any thread's time; that is no good health.
+Status CheckSwitches(tables::Connection& connection, Interval window, Interval trace) {
+  const auto count_in = [&](Interval time) {
+    return connection.QueryInteger(
+        fmt::format("SELECT count(*) FROM sched WHERE ts < {} AND (dur < 0 OR ts + dur > {})",
+                    time.end, time.begin));
+  };
+  CULPRIT_ASSIGN(const auto seen, count_in(window));
+  if (seen > 0) return {};
+  CULPRIT_ASSIGN(const auto seen_anywhere, count_in(trace));
+  if (seen_anywhere > 0) {
+    return Error{"no CPU's scheduling was recorded in that part of the trace",
+                 "choose another --from and --to; the table stats tells what was lost"};
+  }
+  return Error{"the trace has no scheduling events: who waited for what cannot be told",
+               "record them: culprit record (its default has them)"};
+}
+
+Error NobodyFits(const VictimChoice& choice) {
+  return Error{fmt::format("no thread that was there in the time examined fits --{} {}", choice.by,
+                           choice.selection),
+               "culprit query TRACE \"SELECT tid, thread.name, pid, process.name FROM thread LEFT "
+               "JOIN process USING (upid)\" shows them"};
+}
+
 }  // namespace
 
 Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions& options) {
@@ -90,6 +113,7 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
   made.trace = timeline.window();
   std::vector<Interval> times = {options.window.length() > 0 ? Intersect(options.window, made.trace)
                                                              : made.trace};
+  CULPRIT_TRY(CheckSwitches(connection, times.front(), made.trace));
   std::vector<Utid> slice_threads;
   if (!options.slice_glob.empty()) {
     CULPRIT_TRY(LoadSlices(connection, options.slice_glob, times.front(), times, slice_threads));
@@ -98,6 +122,7 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
   for (const Interval& time : times) made.examined_ns += time.length();
   const auto totals = SumThreads(timeline, made.window);
   const VictimChoice choice = ChooseVictims(timeline, totals, options, made.window, slice_threads);
+  if (choice.victims.empty() && choice.by != "auto") return NobodyFits(choice);
   made.selected_by = choice.by;
   made.selection = choice.selection;
   made.selection_reason = choice.reason;

@@ -48,13 +48,16 @@ Result<analysis::Interval> WindowOf(tables::Connection& connection,
   CULPRIT_ASSIGN(const auto end, connection.QueryInteger("SELECT end_ts FROM trace_bounds"));
   analysis::Interval window{start, end};
   const analysis::Interval trace = window;
+  if (trace.length() == 0) {
+    return Error{options.trace + ": nothing in it has a time", "record again"};
+  }
   if (!options.from.empty()) {
     CULPRIT_ASSIGN(window.begin, analysis::ParseTraceTime(options.from, trace));
   }
   if (!options.to.empty()) {
     CULPRIT_ASSIGN(window.end, analysis::ParseTraceTime(options.to, trace));
   }
-  if (window.length() == 0) return Error{"--from is not before --to", ""};
+  if (window.length() == 0) return Error{"--from is not before --to", "culprit explain TRACE --from 1s --to 2s"};
   return window;
 }
 

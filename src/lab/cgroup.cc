@@ -33,9 +33,21 @@ std::optional<CgroupHierarchy> FindHierarchy(std::string_view mounts, std::strin
   return v2;
 }
 
+std::vector<std::string> CgroupMounts() {
+  std::vector<std::string> found;
+  const auto mounts = ReadFile("/proc/self/mounts");
+  if (!mounts) return found;
+  for (const std::string_view line : SplitLines(*mounts)) {
+    const auto fields = SplitWords(line);
+    if (fields.size() > 2 && (fields[2] == "cgroup" || fields[2] == "cgroup2")) {
+      found.emplace_back(fields[1]);
+    }
+  }
+  return found;
+}
+
 Result<Cgroup> Cgroup::MakeIn(Caretaker& caretaker, const CgroupHierarchy& hierarchy) {
   CULPRIT_ASSIGN(const std::string name, PrivateName());
-  SweepLeftovers({hierarchy.mount});
   const std::string path = JoinPath(hierarchy.mount, name);
   CULPRIT_TRY(caretaker.Promise(Thing::kCgroup, path));
   if (mkdir(path.c_str(), 0755) != 0) return ErrnoError("make the cgroup", path, errno);

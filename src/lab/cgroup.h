@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "lab/caretaker.h"
@@ -19,6 +20,9 @@ struct CgroupHierarchy {
 // From the text of /proc/self/mounts. v1 first: where a controller is mounted there it is not in
 // v2.
 std::optional<CgroupHierarchy> FindHierarchy(std::string_view mounts, std::string_view controller);
+
+// Where hierarchies are mounted; nothing where that cannot be read.
+std::vector<std::string> CgroupMounts();
 
 class Cgroup {
  public:

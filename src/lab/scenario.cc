@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "lab/caretaker.h"
+#include "lab/cgroup.h"
 #include "lab/crew.h"
 #include "lab/stage.h"
 
@@ -75,7 +76,10 @@ Result<Truth> RunScenario(const Options& asked, SignalWatch& signals) {
   }
   Options options = asked;
   CULPRIT_TRY(Settle(*scenario, options));
-  SweepLeftovers({options.directory});
+  // Cgroups first: their processes may still use what is in the folder.
+  std::vector<std::string> places = CgroupMounts();
+  places.push_back(options.directory);
+  SweepLeftovers(places);
 
   Truth truth;
   truth.scenario = scenario->name;
