@@ -246,6 +246,41 @@ TEST(EncodeFtrace, MarksWhereEventsWereLost) {
   EXPECT_EQ(after.fields.at("prev_pid"), "7") << "who ran before the gap's end is told";
 }
 
+// The switch to thread 7 was not recorded: whom it woke is told by the full event alone.
+TEST(EncodeFtrace, TellsTheWakerWhereASwitchIsMissing) {
+  const auto switched = [](int prev, int next) {
+    return synthetic::Bytes(synthetic::SwitchRecord{
+        .prev_comm = "a", .prev_pid = prev, .prev_state = 1, .next_comm = "b", .next_pid = next});
+  };
+  const auto woken = [](int by, std::uint8_t flags) {
+    return synthetic::Bytes(
+        synthetic::WakingRecord{.common_pid = by, .comm = "w", .pid = 50, .common_flags = flags});
+  };
+  PageWriter page(4096, 1000);
+  page.Add(1000, switched(1, 2));
+  page.Add(1100, woken(2, 0));
+  page.Add(1200, switched(2, 0));
+  page.Add(1300, woken(7, 0));
+  page.Add(1400, woken(7, 0x08));  // in an interrupt: its flags are worth more than the thread
+  page.Add(1500, switched(7, 2));
+  page.Add(1600, woken(2, 0));
+  auto spool = MakeSpool({synthetic::SwitchFormat(), synthetic::WakingFormat()});
+  spool.cpus.push_back(MakeCpu(0, {page.Finish()}));
+  const Encoded encoded = Encode(spool);
+
+  std::map<std::uint64_t, const DumpedEvent*> at;
+  for (const DumpedEvent& event : encoded.dump.events) at[event.time_ns] = &event;
+  ASSERT_EQ(at.size(), 7U);
+  EXPECT_TRUE(at[1100]->is_compact);
+  EXPECT_FALSE(at[1300]->is_compact);
+  EXPECT_EQ(at[1300]->name, "sched_waking");
+  EXPECT_EQ(at[1300]->pid, 7U);
+  EXPECT_EQ(at[1300]->fields.at("pid"), "50");
+  EXPECT_TRUE(at[1400]->is_compact);
+  EXPECT_FALSE(at[1500]->is_compact);
+  EXPECT_TRUE(at[1600]->is_compact);
+}
+
 TEST(EncodeFtrace, CountsWhatItCannotDecodeAndGoesOn) {
   const auto good = synthetic::Bytes(synthetic::SwitchRecord{.next_comm = "n", .next_pid = 5});
   PageWriter first(4096, 10);

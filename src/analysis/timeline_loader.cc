@@ -152,7 +152,13 @@ class Loader {
           if (!r.IsNull(3, row)) state.activity = ActivityOf(r.Integer(3, row));
           state.cpu = SmallOr(r, IsReady(state.activity) ? 5 : 4, row);
           state.waker = IdOr(r, 6, row);
-          state.woken_in_irq = r.Integer(7, row) == 1;
+          const bool is_context_known = !r.IsNull(7, row);
+          state.woken_in_irq = is_context_known && r.Integer(7, row) == 1;
+          // The idle thread wakes others in interrupts alone: outside of one it was somebody whose
+          // switch was not recorded.
+          if (state.waker == kIdleThread && is_context_known && !state.woken_in_irq) {
+            state.waker = kNone;
+          }
           if (!r.IsNull(8, row)) state.blocked_in = texts_.Intern(r.Text(8, row));
           if (state.activity == Activity::kBlocked) {
             state.wait_class = texts_.Intern(wait_classes.Of(r.Integer(9, row)));

@@ -127,6 +127,8 @@ class ChunkEncoder {
       }
       next_switch_is_full_ = false;
       last_next_pid_ = PidAt(record, event.pid);
+    } else if (event.mode == EventMode::kCompactWaking && !HasWaker(record)) {
+      written = plan_.full_waking();
     }
     if (!bundle_.Add(*written, time_ns, record.data)) {
       Fail(Status::kInvalidEvent, time_ns, event.name + ": a field lies outside of its record");
@@ -140,10 +142,23 @@ class ChunkEncoder {
     if (bundle_.size_bytes() >= kBundleBytes) EndBundle();
   }
 
+  // Readers take whoever was switched to last for the waker of a compact waking. That is wrong
+  // where that switch was left out. In an interrupt the thread does not matter, and the flags,
+  // which only the columns carry, do.
+  bool HasWaker(const kernel::RingRecord& record) const {
+    constexpr std::uint8_t kInInterrupt = 0x08 | 0x10 | 0x40;  // TRACE_FLAG_HARDIRQ, SOFTIRQ, NMI
+    const std::int32_t waker = Int32At(record, plan_.pid_offset());
+    return last_next_pid_.value_or(waker) == waker ||
+           (static_cast<std::uint8_t>(record.data[plan_.flags_offset()]) & kInInterrupt) != 0;
+  }
+
   static std::int32_t PidAt(const kernel::RingRecord& record, EventPlan::Column column) {
-    std::int32_t pid;
-    std::memcpy(&pid, record.data.data() + column.offset, sizeof(pid));
-    return pid;
+    return Int32At(record, column.offset);
+  }
+  static std::int32_t Int32At(const kernel::RingRecord& record, std::size_t offset) {
+    std::int32_t value;
+    std::memcpy(&value, record.data.data() + offset, sizeof(value));
+    return value;
   }
 
   void Fail(std::uint32_t status, std::uint64_t time_ns, std::string what) {

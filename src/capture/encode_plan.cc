@@ -200,9 +200,11 @@ Result<EncodePlan> EncodePlan::Make(const FtraceSpool& spool, bool compact_sched
     if (plan.plans_.empty()) plan.AddCommon(format.value());
     plan.plans_.push_back(PlanEvent(text.group, format.value(), compact_sched));
     plan.plans_.back()->index = static_cast<std::uint32_t>(plan.plans_.size() - 1);
-    if (plan.plans_.back()->mode == EventMode::kCompactSwitch) {
-      plan.full_switch_ = PlanEvent(text.group, format.value(), false);
-      plan.full_switch_->index = plan.plans_.back()->index;
+    if (const EventMode mode = plan.plans_.back()->mode;
+        mode == EventMode::kCompactSwitch || mode == EventMode::kCompactWaking) {
+      auto& full = mode == EventMode::kCompactSwitch ? plan.full_switch_ : plan.full_waking_;
+      full = PlanEvent(text.group, format.value(), false);
+      full->index = plan.plans_.back()->index;
     }
     plan.by_id_[format->id] = plan.plans_.back().get();
   }

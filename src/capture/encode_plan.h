@@ -60,6 +60,8 @@ class EncodePlan {
   // sched_switch in full, for a switch whose predecessor compact_sched cannot tell; nothing when it
   // was not recorded or nothing is compact.
   const EventPlan* full_switch() const { return full_switch_.get(); }
+  // sched_waking in full, for one whose waker compact_sched cannot tell; nothing as above.
+  const EventPlan* full_waking() const { return full_waking_.get(); }
   std::string_view TextOfPointer(std::uint64_t address) const;  // printk_formats; empty if unknown
 
   const kernel::PageLayout& page() const { return page_; }
@@ -82,7 +84,7 @@ class EncodePlan {
   std::uint32_t type_offset_ = 0, pid_offset_ = 4, flags_offset_ = 2, least_bytes_ = 8;
   std::vector<std::unique_ptr<EventPlan>> plans_;
   std::vector<const EventPlan*> by_id_;
-  std::unique_ptr<EventPlan> full_switch_;
+  std::unique_ptr<EventPlan> full_switch_, full_waking_;
   std::unordered_map<std::uint64_t, std::string> pointer_texts_;
   std::vector<std::string> refused_;
 };
