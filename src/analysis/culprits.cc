@@ -218,7 +218,8 @@ void Culprits::AddDiskWaits(std::size_t victim, const Attribution& walk) {
       if (static_cast<double>(ns) <= kMostOfQueue * static_cast<double>(all)) continue;
       thread = a_thread[group];
       if (group == GroupOf(wait.thread) || AreOneJob(wait.thread, a_thread[group])) continue;
-      if (timeline_.IsKernel(wait.thread)) continue;  // a journal writes what others gave it
+      // A journal, a flush and a writeback write what others gave them: whose it was is not known.
+      if (timeline_.IsKernel(wait.thread) || timeline_.IsKernel(thread)) continue;
       blame.type = PartyType::kProcess;
       blame.id = group;
     }

@@ -233,10 +233,12 @@ TEST(Culprits, TheHolderOfALockIsNamed) {
   EXPECT_NEAR(finding->share(), 0.81, 0.1);
 }
 
-TEST(Culprits, WhoeverFilledTheQueueOfTheDiskIsNamed) {
+// A worker waits 50 of each 100 ms for a disk whose queue somebody else fills.
+ExplainFinding WaitForAFullDisk(bool is_kernel) {
   Scene scene(1000);
   const Utid worker = scene.Process("trainer"), hog = scene.Process("backup");
-  scene.rows.texts.emplace_back("259:0");
+  scene.rows.processes[hog].is_kernel = is_kernel;
+  scene.rows.texts.emplace_back("nvme0n1");
   const auto disk = static_cast<std::uint32_t>(scene.rows.texts.size() - 1);
   for (int at = 0; at < 1000; at += 100) {
     scene.Run(worker, at, at + 50, 0);
@@ -259,11 +261,26 @@ TEST(Culprits, WhoeverFilledTheQueueOfTheDiskIsNamed) {
   }
   const auto findings = scene.Explain({{.utid = worker, .role = VictimRole::kMain, .why = ""}});
   const ExplainFinding* finding = Find(findings, "disk.wait");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->culprit.type, PartyType::kProcess);
-  EXPECT_EQ(finding->culprit.task->utid, hog);
-  EXPECT_EQ(finding->culprit.device, "259:0");
-  EXPECT_EQ(finding->remedy.command, "ionice -c 3 -p 102");
+  return finding == nullptr ? ExplainFinding() : *finding;
+}
+
+TEST(Culprits, WhoeverFilledTheQueueOfTheDiskIsNamed) {
+  const ExplainFinding finding = WaitForAFullDisk(false);
+  EXPECT_EQ(finding.culprit.type, PartyType::kProcess);
+  ASSERT_TRUE(finding.culprit.task.has_value());
+  EXPECT_EQ(finding.culprit.task->thread, "backup");
+  EXPECT_EQ(finding.culprit.device, "nvme0n1");
+  EXPECT_EQ(finding.remedy.command, "ionice -c 3 -p 102");
+}
+
+// A flush by a kernel's worker is somebody's fsync: the worker is not to blame.
+TEST(Culprits, AKernelThreadThatFilledTheQueueIsNotAccused) {
+  const ExplainFinding finding = WaitForAFullDisk(true);
+  EXPECT_EQ(finding.culprit.type, PartyType::kDevice);
+  EXPECT_EQ(finding.culprit.name, "nvme0n1");
+  EXPECT_TRUE(finding.remedy.command.empty());
+  ASSERT_FALSE(finding.evidence.empty());
+  EXPECT_NE(finding.evidence.front().find("for others"), std::string::npos);
 }
 
 // 30 of each 100 ms are throttled by the kernel's count; shorter waits behind a neighbour are not.

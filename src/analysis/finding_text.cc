@@ -301,9 +301,11 @@ class Words {
       finding_.summary = fmt::format("{} waited {} for disk {}{}.", Victim(), ShareOfTime(),
                                      finding_.culprit.device, Via());
       if (finding_.culprit.task) {
-        finding_.evidence.push_back(
-            fmt::format("most of the disk's queue was {}'s: the job's own requests",
-                        NameWithId(*finding_.culprit.task, true)));
+        const bool is_kernel = timeline_.IsKernel(finding_.culprit.task->utid);
+        finding_.evidence.push_back(fmt::format(
+            "most of the disk's queue was {}'s: {}", NameWithId(*finding_.culprit.task, true),
+            is_kernel ? "flushes and write-back that the kernel does for others"
+                      : "the job's own requests"));
       }
     }
     finding_.confidence = 0.9;

@@ -1,6 +1,7 @@
 #include "capture/process_notes.h"
 
 #include <dirent.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "capture/trace_clock.h"
 #include "kernel/open_devices.h"
+#include "kernel/proc_disk.h"
 #include "tracefile/fields.h"
 
 namespace culprit::capture {
@@ -62,6 +64,18 @@ std::vector<ProcessNote> FindGpuHolders(const std::string& root) {
     const auto held = kernel::OpenPaths(root, *pid, budget, IsGpu);
     if (!held) return notes;
     for (const std::string& device : *held) notes.push_back({kNoteGpu, *pid, device});
+  }
+  return notes;
+}
+
+std::vector<ProcessNote> ListBlockDevices(const std::string& root) {
+  std::vector<ProcessNote> notes;
+  const auto text = ReadFile(JoinPath(root, "proc/diskstats"));
+  std::vector<kernel::DiskStat> disks;  // point into the text
+  if (!text || !kernel::ParseDiskStats(*text, disks)) return notes;
+  for (const kernel::DiskStat& disk : disks) {
+    notes.push_back(
+        {kNoteBlockDevice, 0, fmt::format("{}:{} {}", disk.major, disk.minor, disk.name)});
   }
   return notes;
 }

@@ -14,6 +14,8 @@ namespace culprit::capture {
 inline constexpr std::string_view kNoteGpu = "culprit_gpu_holder";   // "/dev/nvidia0"
 inline constexpr std::string_view kNoteQuota = "culprit_cpu_quota";  // path of the cgroup
 inline constexpr std::string_view kNoteTarget = "culprit_target";    // a command, or --pid
+// Of no process: "254:0 vda".
+inline constexpr std::string_view kNoteBlockDevice = "culprit_block_device";
 
 struct ProcessNote {
   std::string_view kind;
@@ -27,5 +29,8 @@ std::string ProcessNotesPacket(TraceClock clock, const std::vector<ProcessNote>&
 // Processes with a GPU's device file open, as far as we may look; one note a device. Looks at
 // nothing where there is no such device.
 std::vector<ProcessNote> FindGpuHolders(const std::string& root = "/");
+
+// What the kernel calls the block devices that events tell by number.
+std::vector<ProcessNote> ListBlockDevices(const std::string& root = "/");
 
 }  // namespace culprit::capture

@@ -112,6 +112,7 @@ void Session::WriteHead(PacketSpool& packets) const {
   std::vector<ProcessNote> notes = FindGpuHolders();
   notes.insert(notes.end(), targets_.begin(), targets_.end());
   for (const std::int32_t pid : config_.pids) notes.push_back({kNoteTarget, pid, "--pid"});
+  for (ProcessNote& note : ListBlockDevices()) notes.push_back(std::move(note));
   if (!notes.empty()) packets.AppendLasting(ProcessNotesPacket(config_.clock, notes));
 }
 

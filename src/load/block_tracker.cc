@@ -18,11 +18,13 @@ BlockTracker::Requests::iterator BlockTracker::Find(const BlockEvent& event, boo
 }
 
 BlockTracker::Requests::iterator BlockTracker::Add(const BlockEvent& event) {
+  const auto name = names_.find(event.dev);
   const RowId row =
       rows_.Open({.id = 0,
                   .bytes = event.bytes != 0 ? event.bytes : event.sectors * kSectorBytes,
                   .cpu = kNone,
                   .dev = event.dev,
+                  .device = name == names_.end() ? kNoString : name->second,
                   .sector = event.sector,
                   .insert_ts = -1,
                   .issue_ts = -1,

@@ -34,6 +34,9 @@ class BlockTracker {
  public:
   BlockTracker(RowStream<BlockIoRow>& rows, TraceStats& stats) : rows_(rows), stats_(stats) {}
 
+  // Before the first event: what the device number of stat(2) is called.
+  void NameDevice(std::uint64_t dev, StringId name) { names_[dev] = name; }
+
   // block_io_start: accounting of the request begins; `slice` shows it.
   void Start(const BlockEvent& event, RowId slice = kNone);
   void Insert(const BlockEvent& event);
@@ -76,6 +79,7 @@ class BlockTracker {
   RowStream<BlockIoRow>& rows_;
   TraceStats& stats_;
   Requests requests_;
+  std::unordered_map<std::uint64_t, StringId> names_;
   // Where waiting requests end: what a back merge looks for.
   std::unordered_map<Key, std::uint64_t, Hash> start_by_end_;
   bool has_completions_ = false;

@@ -1,8 +1,11 @@
 #include "load/importer.h"
 
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "load/track_args.h"
 #include "tracefile/fields.h"
 
@@ -77,6 +80,16 @@ SchedState ParseState(std::string_view text) {
     state |= *flag;
   }
   return state;
+}
+
+void Importer::NameBlockDevice(std::string_view note) {
+  const std::size_t blank = note.find(' ');
+  const std::size_t colon = note.find(':');
+  if (blank == std::string_view::npos || colon > blank) return;
+  const auto major = ParseInteger<std::uint32_t>(note.substr(0, colon));
+  const auto minor = ParseInteger<std::uint32_t>(note.substr(colon + 1, blank - colon - 1));
+  if (!major || !minor) return;
+  blocks_.NameDevice(makedev(*major, *minor), strings_.Intern(note.substr(blank + 1)));
 }
 
 Importer::Importer(StringPool& strings, const RowSinks& sinks)

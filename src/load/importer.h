@@ -67,6 +67,8 @@ class Importer {
   void SetMachine(std::string_view machine) { syscalls_.SetMachine(machine); }
   // Earlier events are in ftrace_event alone.
   void SetAllCpusFrom(std::int64_t ts) { all_cpus_from_ = ts; }
+  // A note of the recorder's: "254:0 vda". Others are passed over.
+  void NameBlockDevice(std::string_view note);
 
   StringPool& strings() { return strings_; }
   ThreadTracker& threads() { return threads_; }

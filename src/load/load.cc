@@ -241,6 +241,9 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
   const auto states = tracefile::TaskStates::FromFormat(index.sched_switch_format);
   importer.SetTaskStates(states.value_or(tracefile::TaskStates::FromRelease(index.kernel_release)));
   importer.SetAllCpusFrom(index.all_cpus_from);
+  for (const ProcessNote& note : index.process_notes) {
+    if (note.kind == "culprit_block_device") importer.NameBlockDevice(note.text);
+  }
   PacketImporter packets(index, importer);
   packets.Untimed();
   packets.metadata().push_back({"trace_type", std::string("proto")});

@@ -79,6 +79,7 @@ struct BlockIoRow {
   std::uint32_t bytes;
   std::uint32_t cpu;
   std::uint64_t dev;
+  StringId device;  // its name; kNoString: only the number is known
   std::uint64_t sector;
   std::int64_t insert_ts;  // -1: not seen
   std::int64_t issue_ts;

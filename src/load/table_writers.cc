@@ -175,10 +175,14 @@ Status WriteBlock(const RowBlock<BlockIoRow>& block, const StringPool& strings, 
   for (std::size_t i = 0; i < block.count; ++i) {
     const BlockIoRow& row = block.rows[i];
     if (row.complete_ts < 0) out.SetNull(error, i);
-    // As in stat(2): the recorder has translated the kernel's own numbering.
-    out.SetText(
-        device, i,
-        fmt::format("{}:{}", row.dev >> 8 & 0xFFF, (row.dev & 0xFF) | (row.dev >> 12 & 0xFFFFF00)));
+    if (row.device != kNoString) {
+      out.SetText(device, i, strings.Text(row.device));
+    } else {
+      // As in stat(2): the recorder has translated the kernel's own numbering.
+      out.SetText(device, i,
+                  fmt::format("{}:{}", row.dev >> 8 & 0xFFF,
+                              (row.dev & 0xFF) | (row.dev >> 12 & 0xFFFFF00)));
+    }
     out.SetText(op, i, row.op == kNoString ? std::string_view() : strings.Text(row.op));
   }
   return out.Flush(block.count);

@@ -123,6 +123,18 @@ TEST_F(BlockTrackerTest, WaitsMergesPartsAndRequeues) {
   EXPECT_EQ(stats_.Get("block_completions_unmatched"), 1);
 }
 
+TEST_F(BlockTrackerTest, DevicesHaveTheirNamesWhereTheyAreKnown) {
+  tracker_.NameDevice(2048, 7);
+  tracker_.Issue(At(100, 0, 0));
+  BlockEvent other = At(200, 0, 0);
+  other.dev = 2064;
+  tracker_.Issue(other);
+  rows_.Finish();
+  ASSERT_EQ(sink_.rows.size(), 2U);
+  EXPECT_EQ(sink_.rows[0].device, 7U);
+  EXPECT_EQ(sink_.rows[1].device, kNoString);
+}
+
 TEST_F(BlockTrackerTest, FlushesAtOneSectorFinishInOrder) {
   tracker_.Issue(At(100, 0, 0));
   tracker_.Issue(At(200, 0, 0));

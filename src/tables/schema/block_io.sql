@@ -1,7 +1,7 @@
 -- block_io: the requests to block devices, one row a request. A table of culprit's own.
 --   id           number of the row
 --   dev          the kernel's number of the device
---   device       the same as text, "259:0"
+--   device       its name where the recording tells it, "nvme0n1"; else the number as text, "259:0"
 --   sector       first sector, of 512 bytes
 --   bytes        size, bytes
 --   op           what and how, as blktrace prints it: R read, W write, D discard, F flush; S sync, M metadata, A read-ahead
