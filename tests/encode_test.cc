@@ -742,7 +742,8 @@ TEST(EncodeFtrace, AgreesWithTheKernelsOwnText) {
   // The kernel's text first: it does not consume the ring.
   std::map<int, std::vector<TextLine>> text;
   std::vector<std::string> text_stacks;  // "function|function|..." in order of the file
-  for (const std::string_view line : SplitLines(ReadFile(instance.File("trace")).value())) {
+  const std::string trace = ReadFile(instance.File("trace")).value();
+  for (const std::string_view line : SplitLines(trace)) {
     if (line.starts_with(" => ")) {
       ASSERT_FALSE(text_stacks.empty());
       text_stacks.back() += "|" + std::string(line.substr(4));

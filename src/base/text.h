@@ -34,6 +34,13 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 std::vector<std::string_view> SplitWords(std::string_view text);
 // Lines without their "\n"; a last line without one counts, an empty rest does not.
 std::vector<std::string_view> SplitLines(std::string_view text);
+// Views of a temporary string would dangle in the loop over them.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> Split(Temporary&& text, char separator) = delete;
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> SplitWords(Temporary&& text) = delete;
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> SplitLines(Temporary&& text) = delete;
 
 // "30s", "500ms", "5m", "2h", "1d", "100us", "10ns", also fractions ("1.5s"); a bare number is
 // seconds.

@@ -57,7 +57,8 @@ Result<analysis::Interval> WindowOf(tables::Connection& connection,
   if (!options.to.empty()) {
     CULPRIT_ASSIGN(window.end, analysis::ParseTraceTime(options.to, trace));
   }
-  if (window.length() == 0) return Error{"--from is not before --to", "culprit explain TRACE --from 1s --to 2s"};
+  if (window.length() == 0)
+    return Error{"--from is not before --to", "culprit explain TRACE --from 1s --to 2s"};
   return window;
 }
 
@@ -191,7 +192,8 @@ Action DeclareExplain(CLI::App& app) {
   app.add_option("--fail-on", options->fail_on, "exit with 3 when a finding is that bad")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"warn", "crit"}));
-  app.add_flag("--show-sql", options->show_sql, "with each finding the SQL behind its number (of a walk through wakers: near it)");
+  app.add_flag("--show-sql", options->show_sql,
+               "with each finding the SQL behind its number (of a walk through wakers: near it)");
   app.add_flag(
       "--live", options->live,
       "record now (all of the machine, --pid N, or -- COMMAND) and explain that; ^C ends the "

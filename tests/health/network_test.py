@@ -115,7 +115,10 @@ class Network(unittest.TestCase):
         told = re.match(r"(\d+) errors \((\d+) CRC\) beside (\d+) packets", self.of("net.errors", "here0")["evidence"][0])
         packets = self.link("here0", "rx", "packets") + self.link("here0", "tx", "packets")
         self.assertGreater(packets, 1200)
-        self.assertEqual((int(told[1]), int(told[3])), (0, packets))
+        self.assertEqual(int(told[1]), 0)
+        # ARP may ask again between check's second sample and the counters that are read behind it.
+        self.assertLessEqual(int(told[3]), packets)
+        self.assertGreaterEqual(int(told[3]), packets - 4)
 
     def test_bytes_as_ip_counts_them(self):
         # In percent of the 10 Gbit/s that a veth says it has.

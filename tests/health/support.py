@@ -11,6 +11,8 @@ import warnings
 
 PROGRAM = os.environ["CULPRIT_PROGRAM"]
 SOURCE = os.environ["CULPRIT_SOURCE_DIR"]
+with open(PROGRAM, "rb") as _program:
+    SANITIZED = b"__ubsan_" in _program.read()
 
 
 def run(*arguments, **keywords):

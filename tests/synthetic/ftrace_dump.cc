@@ -182,8 +182,8 @@ void ReadCompact(pbf_reader message, int cpu, std::vector<DumpedEvent>& events, 
       comms.push_back(message.get_string());
       continue;
     }
-    for (const std::int64_t value : message.get_packed_int64())
-      columns[message.tag()].push_back(value);
+    auto& column = columns[message.tag()];  // reading forgets the tag
+    for (const std::int64_t value : message.get_packed_int64()) column.push_back(value);
   }
   const auto add = [&](const char* name, std::uint32_t time_field, std::uint32_t comm_field,
                        const char* comm_name,

@@ -29,7 +29,7 @@ void Put(std::string& record, std::size_t offset, T value) {
 
 void PutComm(std::string& record, std::size_t offset, std::string_view comm) {
   comm = comm.substr(0, 15);
-  std::memcpy(record.data() + offset, comm.data(), comm.size());
+  comm.copy(record.data() + offset, comm.size());
 }
 
 // A small generator whose sequence is fixed for all time, unlike those of <random>'s distributions.

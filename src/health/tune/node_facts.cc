@@ -71,7 +71,8 @@ void ReadMemory(const RootFiles& files, NodeFacts& node) {
 
 void ReadMachine(const RootFiles& files, NodeFacts& node) {
   node.cpus = CountListed(files, "/sys/devices/system/cpu/online");
-  for (const auto line : SplitLines(files.Read("/proc/cpuinfo").text)) {
+  const auto cpus = files.Read("/proc/cpuinfo");
+  for (const auto line : SplitLines(cpus.text)) {
     if (!line.starts_with("flags")) continue;
     const auto words = SplitWords(line);
     node.virtual_machine = std::ranges::find(words, "hypervisor") != words.end();

@@ -123,7 +123,8 @@ std::optional<WriteBandwidth> EstimateWriteBandwidth(const RootFiles& files,
     if (mount.major == 0 || !files.Exists(device)) continue;
     // The uevent names the device, whatever the mount calls it (/dev/mapper/..., /dev/root).
     std::string name;
-    for (const auto line : SplitLines(files.Read(device + "/uevent").text)) {
+    const auto uevent = files.Read(device + "/uevent");
+    for (const auto line : SplitLines(uevent.text)) {
       if (line.starts_with("DEVNAME=")) name = std::string(line.substr(8));
     }
     const Device estimate = EstimateDevice(files, device, name, 0);
