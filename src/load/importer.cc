@@ -103,6 +103,7 @@ Importer::Importer(StringPool& strings, const RowSinks& sinks)
       counter_rows_(sinks.counter),
       block_rows_(sinks.block_io),
       stack_rows_(sinks.blocked_stack),
+      perf_rows_(sinks.perf_sample),
       sched_(threads_, {sched_rows_, state_rows_, spurious_rows_}, stats_),
       args_(strings_, sinks.args),
       slices_(slice_rows_, stats_),
@@ -526,6 +527,7 @@ void Importer::Finish() {
   counter_rows_.Finish();
   block_rows_.Finish();
   stack_rows_.Finish();
+  perf_rows_.Finish();
   args_.Finish();
 }
 

@@ -41,6 +41,7 @@ struct RowSinks {
   BlockSink<CounterRow>* counter;
   BlockSink<BlockIoRow>* block_io;
   BlockSink<BlockedStackRow>* blocked_stack;
+  BlockSink<PerfSampleRow>* perf_sample;
   BlockSink<SliceArgRow>* args = nullptr;  // null: nobody asked for arguments
 };
 
@@ -81,6 +82,7 @@ class Importer {
   MemoryTracker& process_counters() { return memory_; }
   TrackId ThreadTrack(Utid utid) { return markers_.ThreadTrack(utid); }
   StackTable& stacks() { return stacks_; }
+  RowStream<PerfSampleRow>& perf_samples() { return perf_rows_; }
   TraceStats& stats() { return stats_; }
   const std::vector<LostGap>& lost_gaps() const { return lost_gaps_; }
 
@@ -153,6 +155,7 @@ class Importer {
   RowStream<CounterRow> counter_rows_;
   RowStream<BlockIoRow> block_rows_;
   RowStream<BlockedStackRow> stack_rows_;
+  RowStream<PerfSampleRow> perf_rows_;
   SchedTracker sched_;
   ArgSets args_;
   SliceTracker slices_;

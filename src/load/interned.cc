@@ -49,6 +49,9 @@ void AddInterned(std::string_view data, Interned& interned) {
       case tracefile::InternedData::kBuildIds:
         text(body, interned.build_ids);
         break;
+      case tracefile::InternedData::kSourcePaths:
+        text(body, interned.source_paths);
+        break;
       case tracefile::InternedData::kFrames: {
         std::uint64_t iid = 0;
         Interned::Frame frame;
@@ -58,6 +61,9 @@ void AddInterned(std::string_view data, Interned& interned) {
           if (part.id() == tracefile::Frame::kFunctionNameId) frame.function_name = part.u64();
           if (part.id() == tracefile::Frame::kMappingId) frame.mapping = part.u64();
           if (part.id() == tracefile::Frame::kRelPc) frame.rel_pc = part.u64();
+          if (part.id() == tracefile::Frame::kSourcePathIid) frame.source_path = part.u64();
+          if (part.id() == tracefile::Frame::kLineNumber) frame.line = part.u32();
+          if (part.id() == tracefile::Frame::kKind) frame.kind = part.u32();
         }
         interned.frames[iid] = frame;
         break;

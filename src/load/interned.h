@@ -15,6 +15,9 @@ struct Interned {
     std::uint64_t function_name = 0;
     std::uint64_t mapping = 0;
     std::uint64_t rel_pc = 0;
+    std::uint64_t source_path = 0;
+    std::uint32_t line = 0;  // 0: not known
+    std::uint32_t kind = 0;  // Frame.Kind; 0: not known
   };
   struct Mapping {
     std::uint64_t build_id = 0;
@@ -32,7 +35,8 @@ struct Interned {
   std::unordered_map<std::uint64_t, std::string_view> debug_strings;
   std::unordered_map<std::uint64_t, std::string_view> function_names;
   std::unordered_map<std::uint64_t, std::string_view> mapping_paths;
-  std::unordered_map<std::uint64_t, std::string_view> build_ids;
+  std::unordered_map<std::uint64_t, std::string_view> build_ids;  // bytes, not text
+  std::unordered_map<std::uint64_t, std::string_view> source_paths;
   std::unordered_map<std::uint64_t, Frame> frames;
   std::unordered_map<std::uint64_t, Mapping> mappings;
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> callstacks;

@@ -137,9 +137,13 @@ class Loading {
     if (is_core_) {
       packets.metadata().push_back(
           {"trace_size_bytes", static_cast<std::int64_t>(file_.file_bytes())});
+      for (const std::string_view symbols : index.module_symbols) {
+        importer_.stacks().AddSymbols(symbols, importer_.stats());
+      }
       CULPRIT_TRY(WriteSmallTables(database_, importer_, index, packets));
       const std::vector<std::int64_t> stale = sinks_.sched().StaleThreads();
       if (!stale.empty()) CULPRIT_TRY(tables::FillUpids(connection, stale));
+      CULPRIT_TRY(tables::FillOffCpu(connection));
     }
     if (raw_.has_value()) CULPRIT_TRY(tables::SetRawTablesLoaded(connection));
     return {};

@@ -280,6 +280,9 @@ void PacketImporter::Timed(const PacketRef& packet) {
     case TracePacket::kTrackEvent:
       track_events_.Take(packet);
       return;
+    case TracePacket::kPerfSample:
+      perf_samples_.Take(packet);
+      return;
     default:
       return;
   }

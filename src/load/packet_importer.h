@@ -1,6 +1,6 @@
 // The packets that are no ftrace bundles: process trees and stats, system counters, events
-// of programs (track_event_importer.h), and what is said once about the whole trace. Decodes and
-// passes on to the Importer.
+// of programs (track_event_importer.h), samples (perf_sample_importer.h), and what is said once
+// about the whole trace. Decodes and passes on to the Importer.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "load/importer.h"
+#include "load/perf_sample_importer.h"
 #include "load/trace_index.h"
 #include "load/track_event_importer.h"
 
@@ -31,12 +32,16 @@ struct CpuRow {
 class PacketImporter {
  public:
   PacketImporter(const TraceIndex& index, Importer& importer)
-      : index_(index), importer_(importer), track_events_(index, importer) {}
+      : index_(index),
+        importer_(importer),
+        track_events_(index, importer),
+        perf_samples_(index, importer) {}
 
   // Before the first event: what is said of the whole trace.
   void Untimed();
   void Timed(const PacketRef& packet);
 
+  const PerfSampleImporter& perf_samples() const { return perf_samples_; }
   std::vector<MetadataRow>& metadata() { return metadata_; }
   const std::vector<MetadataRow>& metadata() const { return metadata_; }
   const std::vector<CpuRow>& cpus() const { return cpus_; }
@@ -63,6 +68,7 @@ class PacketImporter {
   const TraceIndex& index_;
   Importer& importer_;
   TrackEventImporter track_events_;
+  PerfSampleImporter perf_samples_;
   std::vector<MetadataRow> metadata_;
   std::vector<CpuRow> cpus_;
   std::unordered_map<StringId, DiskState> disks_;

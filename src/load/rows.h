@@ -120,6 +120,18 @@ struct SliceArgRow {
   tables::ArgType type = tables::ArgType::kInt;
 };
 
+struct PerfSampleRow {
+  RowId id;
+  Utid utid;
+  std::int64_t ts;
+  std::int64_t period;     // -1: not known
+  std::uint32_t cpu;       // kNone: not recorded
+  std::uint32_t callsite;  // kNoCallsite: no stack
+  std::uint32_t session;
+  StringId cpu_mode;
+  StringId unwind_error;
+};
+
 struct BlockedStackRow {
   RowId id;
   Utid utid;

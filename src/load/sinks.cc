@@ -44,7 +44,10 @@ TableSinks::TableSinks(AppendPool& pool, const ThreadTracker* const* threads,
           pool, "__intrinsic_block_io",
           [&strings](const auto& block, auto& out) { return WriteBlock(block, strings, out); }),
       blocked_stack_(pool, "blocked_stack",
-                     [](const auto& block, auto& out) { return WriteBlock(block, out); }) {}
+                     [](const auto& block, auto& out) { return WriteBlock(block, out); }),
+      perf_sample_(pool, "__intrinsic_perf_sample", [&strings](const auto& block, auto& out) {
+        return WriteBlock(block, strings, out);
+      }) {}
 
 void TableSinks::Finish() {
   sched_.Finish();
@@ -54,6 +57,7 @@ void TableSinks::Finish() {
   counter_.Finish();
   block_io_.Finish();
   blocked_stack_.Finish();
+  perf_sample_.Finish();
 }
 
 }  // namespace culprit::load

@@ -37,7 +37,8 @@ class TableSinks {
   TableSinks(AppendPool& pool, const ThreadTracker* const* threads, const StringPool& strings);
 
   RowSinks Refs() {
-    return {&sched_, &thread_state_, &spurious_, &slice_, &counter_, &block_io_, &blocked_stack_};
+    return {&sched_,   &thread_state_, &spurious_,      &slice_,
+            &counter_, &block_io_,     &blocked_stack_, &perf_sample_};
   }
   // The last segments of all tables.
   void Finish();
@@ -51,12 +52,14 @@ class TableSinks {
   TableSink<CounterRow> counter_;
   TableSink<BlockIoRow> block_io_;
   TableSink<BlockedStackRow> blocked_stack_;
+  TableSink<PerfSampleRow> perf_sample_;
 };
 
 class NoSinks {
  public:
   RowSinks Refs() {
-    return {&sched_, &thread_state_, &spurious_, &slice_, &counter_, &block_io_, &blocked_stack_};
+    return {&sched_,   &thread_state_, &spurious_,      &slice_,
+            &counter_, &block_io_,     &blocked_stack_, &perf_sample_};
   }
 
   template <class Row>
@@ -73,6 +76,7 @@ class NoSinks {
   Nowhere<CounterRow> counter_;
   Nowhere<BlockIoRow> block_io_;
   Nowhere<BlockedStackRow> blocked_stack_;
+  Nowhere<PerfSampleRow> perf_sample_;
 };
 
 }  // namespace culprit::load

@@ -117,11 +117,25 @@ Status WriteStacks(const tables::Database& database, Importer& importer) {
   }
   {
     CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "stack_profile_frame",
-                                             {"id", "name", "mapping", "rel_pc"}));
+                                             {"id", "name", "mapping", "rel_pc", "symbol_set_id"}));
     std::int64_t id = 0;
     for (const StackFrame& frame : stacks.frames()) {
       out.Int(id++).Text(strings, frame.name).Int(frame.mapping);
-      out.Int(static_cast<std::int64_t>(frame.rel_pc));
+      out.Int(static_cast<std::int64_t>(frame.rel_pc)).Int(Number(frame.symbol_set));
+      CULPRIT_TRY(out.EndRow());
+    }
+    CULPRIT_TRY(out.Close());
+  }
+  {
+    CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "stack_profile_symbol",
+                                             {"id", "symbol_set_id", "name", "source_file",
+                                              "line_number", "inlined"}));
+    std::int64_t id = 0;
+    for (const StackSymbol& symbol : stacks.symbols()) {
+      out.Int(id++).Int(symbol.symbol_set).Text(strings, symbol.name);
+      out.Text(strings, symbol.source_file);
+      out.Int(symbol.line == 0 ? std::nullopt : std::optional<std::int64_t>(symbol.line));
+      out.Int(Flag(symbol.knows_inlining ? std::optional(symbol.is_inlined) : std::nullopt));
       CULPRIT_TRY(out.EndRow());
     }
     CULPRIT_TRY(out.Close());
@@ -132,6 +146,25 @@ Status WriteStacks(const tables::Database& database, Importer& importer) {
   for (const StackCallsite& callsite : stacks.callsites()) {
     out.Int(id++).Int(callsite.depth).Int(Number(callsite.parent)).Int(callsite.frame);
     CULPRIT_TRY(out.EndRow());
+  }
+  return out.Close();
+}
+
+Status WriteSessions(const tables::Database& database, Importer& importer,
+                     const PacketImporter& packets) {
+  CULPRIT_ASSIGN(auto out, RowWriter::Open(database, "perf_session",
+                                           {"id", "perf_session_id", "event", "unit",
+                                            "frequency_hz", "period"}));
+  std::int64_t id = 0;
+  const auto given = [](std::uint64_t value) {
+    return value == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(value));
+  };
+  for (const PerfSession& session : packets.perf_samples().sessions()) {
+    out.Int(id).Int(id).Text(importer.strings(), session.event);
+    out.Text(importer.strings(), session.unit);
+    out.Int(given(session.frequency_hz)).Int(given(session.period));
+    CULPRIT_TRY(out.EndRow());
+    ++id;
   }
   return out.Close();
 }
@@ -303,6 +336,7 @@ Status WriteSmallTables(const tables::Database& database, Importer& importer,
   CULPRIT_TRY(WriteProcesses(database, importer));
   CULPRIT_TRY(WriteTracks(database, importer));
   CULPRIT_TRY(WriteStacks(database, importer));
+  CULPRIT_TRY(WriteSessions(database, importer, packets));
   CULPRIT_TRY(WriteCpus(database, importer, index, packets));
   CULPRIT_TRY(WriteMetadata(database, index, packets));
   CULPRIT_TRY(WriteMachine(database, packets));

@@ -200,6 +200,27 @@ Status WriteBlock(const RowBlock<BlockedStackRow>& block, Appender& out) {
   return out.Flush(block.count);
 }
 
+Status WriteBlock(const RowBlock<PerfSampleRow>& block, const StringPool& strings, Appender& out) {
+  Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
+  Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });
+  Column<std::int32_t>(block, out, out.ColumnIndex("utid"),
+                       [](const auto& row) { return row.utid; });
+  NullableColumn<std::int16_t>(
+      block, out, out.ColumnIndex("cpu"), [](const auto& row) { return row.cpu; }, kNone);
+  NullableColumn<std::int32_t>(
+      block, out, out.ColumnIndex("callsite_id"), [](const auto& row) { return row.callsite; },
+      kNoCallsite);
+  Column<std::int32_t>(block, out, out.ColumnIndex("perf_session_id"),
+                       [](const auto& row) { return row.session; });
+  NullableColumn<std::int64_t>(
+      block, out, out.ColumnIndex("period"), [](const auto& row) { return row.period; }, -1);
+  TextColumn(block, strings, out, out.ColumnIndex("cpu_mode"),
+             [](const auto& row) { return row.cpu_mode; });
+  TextColumn(block, strings, out, out.ColumnIndex("unwind_error"),
+             [](const auto& row) { return row.unwind_error; });
+  return out.Flush(block.count);
+}
+
 Status WriteBlock(const RowBlock<RawEventRow>& block, Appender& out) {
   Column<std::int32_t>(block, out, out.ColumnIndex("id"), [](const auto& row) { return row.id; });
   Column<std::int64_t>(block, out, out.ColumnIndex("ts"), [](const auto& row) { return row.ts; });

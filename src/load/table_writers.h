@@ -28,6 +28,8 @@ Status WriteBlock(const RowBlock<CounterRow>& block, tables::Appender& out);
 Status WriteBlock(const RowBlock<BlockIoRow>& block, const StringPool& strings,
                   tables::Appender& out);
 Status WriteBlock(const RowBlock<BlockedStackRow>& block, tables::Appender& out);
+Status WriteBlock(const RowBlock<PerfSampleRow>& block, const StringPool& strings,
+                  tables::Appender& out);
 Status WriteBlock(const RowBlock<RawEventRow>& block, tables::Appender& out);
 Status WriteBlock(const RowBlock<ArgRow>& block, const StringPool& strings, tables::Appender& out);
 

@@ -31,6 +31,8 @@ struct Sequence {
   bool needs_new_interned = true;
   std::uint32_t default_clock = 0;  // 0: times are on the trace clock
   std::uint64_t default_track = 0;  // of TrackEvents
+  std::string_view perf_defaults;
+  std::optional<std::uint32_t> perf_stream;
 };
 
 // The parts of a packet that come before its meaning.
@@ -146,6 +148,8 @@ void Indexer::Packet(std::string_view packet) {
     sequence.interned = 0;
     sequence.default_clock = 0;
     sequence.default_track = 0;
+    sequence.perf_defaults = {};
+    sequence.perf_stream.reset();
   }
   if (!head.defaults.empty()) {
     ProtoReader field(head.defaults);
@@ -158,6 +162,10 @@ void Indexer::Packet(std::string_view packet) {
         while (part.Next()) {
           if (part.id() == 11) sequence.default_track = part.u64();  // track_uuid
         }
+      }
+      if (field.id() == tracefile::TracePacketDefaults::kPerfSampleDefaults) {
+        sequence.perf_defaults = field.bytes();
+        sequence.perf_stream.reset();
       }
     }
   }
@@ -202,7 +210,20 @@ void Indexer::Packet(std::string_view packet) {
       CulpritData(head.data);
       break;
     case TracePacket::kPerfSample:
-      stats_.Add("perf_samples_skipped");
+      if (!sequence.perf_stream.has_value()) {
+        sequence.perf_stream = static_cast<std::uint32_t>(index_.perf_streams.size());
+        index_.perf_streams.push_back({head.sequence, sequence.perf_defaults});
+      }
+      Timed(head, sequence);
+      break;
+    case TracePacket::kModuleSymbols:
+      index_.module_symbols.push_back(head.data);
+      break;
+    case TracePacket::kStreamingProfilePacket:
+      stats_.Add("streaming_profiles_skipped");
+      break;
+    case TracePacket::kProfilePacket:
+      stats_.Add("heap_profiles_skipped");
       break;
     case TracePacket::kSynchronizationMarker:
       break;
@@ -463,7 +484,8 @@ void Indexer::Timed(const PacketHead& head, const Sequence& sequence) {
                             .field = head.data_field,
                             .interned = sequence.interned,
                             .body = head.data,
-                            .track_uuid = sequence.default_track});
+                            .track_uuid = sequence.default_track,
+                            .perf_stream = sequence.perf_stream.value_or(0)});
   packet_clocks_.push_back({clock, IsSequenceClock(clock) ? head.sequence : 0});
 }
 

@@ -38,7 +38,14 @@ struct PacketRef {
   std::uint32_t field;  // of TracePacket
   std::uint32_t interned;
   std::string_view body;
-  std::uint64_t track_uuid = 0;  // of a TrackEvent that names no track
+  std::uint64_t track_uuid = 0;   // of a TrackEvent that names no track
+  std::uint32_t perf_stream = 0;  // of a PerfSample: index into TraceIndex::perf_streams
+};
+
+// The samples of one sequence, which are one session of perf, while its defaults do not change.
+struct PerfStream {
+  std::uint32_t sequence = 0;
+  std::string_view defaults;  // a PerfSampleDefaults; empty: none
 };
 
 // A stretch without events of a CPU, as the recorder knew it.
@@ -77,7 +84,9 @@ struct TraceIndex {
   std::vector<ClockSnapshotRow> clock_snapshots;
   std::vector<LostGap> lost_gaps;
   std::vector<ProcessNote> process_notes;
-  std::vector<std::string_view> untimed;  // whole packets: system info, config, stats, CPUs
+  std::vector<PerfStream> perf_streams;
+  std::vector<std::string_view> module_symbols;  // ModuleSymbols
+  std::vector<std::string_view> untimed;         // whole packets: system info, config, stats, CPUs
   std::unordered_map<std::uint64_t, TrackDescription> tracks;  // by uuid
   std::vector<EventFormatText> event_formats;
   std::unordered_map<std::uint32_t, std::string_view> generic_events;  // field -> DescriptorProto

@@ -59,6 +59,7 @@ std::uint32_t AddTrackArgs(const TrackTable& tracks, const StringPool& strings, 
     if (track.scope != TrackScope::kGlobal) {
       args.Int(set, kOwners[static_cast<std::size_t>(track.scope)], track.owner);
     }
+    if (track.perf_session != kNone) args.Int(set, "perf_session_id", track.perf_session);
     const std::string_view type = strings.Text(track.type);
     const std::string_view name =
         track.name == kNoString ? std::string_view() : strings.Text(track.name);

@@ -24,6 +24,7 @@ struct Track {
   StringId name = kNoString;
   StringId unit = kNoString;
   TrackId parent = kNone;
+  std::uint32_t perf_session = kNone;  // of counters that came with samples
 };
 
 class TrackTable {
@@ -38,6 +39,10 @@ class TrackTable {
   void MakeCounter(TrackId track, StringId unit) {
     tracks_[track].is_counter = true;
     tracks_[track].unit = unit;
+  }
+
+  void SetPerfSession(TrackId track, std::uint32_t session) {
+    tracks_[track].perf_session = session;
   }
 
   const std::vector<Track>& tracks() const { return tracks_; }

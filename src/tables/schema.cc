@@ -11,6 +11,7 @@
 namespace culprit::tables {
 
 extern const std::span<const EmbeddedFile> kSchemaFiles;
+extern const std::span<const EmbeddedFile> kFillFiles;
 
 namespace {
 
@@ -123,6 +124,15 @@ Status FillUpids(Connection& connection, std::span<const std::int64_t> utids) {
       "UPDATE __intrinsic_sched_slice AS s SET upid = t.upid FROM thread AS t "
       "WHERE s.utid = t.utid AND s.utid IN (SELECT utid FROM __late_utid);"
       "DROP TABLE __late_utid");
+}
+
+Status FillOffCpu(Connection& connection) {
+  CULPRIT_ASSIGN(const auto sessions,
+                 connection.QueryInteger("SELECT count(*) FROM perf_session "
+                                         "WHERE event LIKE 'sched_sched_switch%'"));
+  if (sessions == 0) return {};
+  for (const EmbeddedFile& file : kFillFiles) CULPRIT_TRY(RunFile(connection, file));
+  return {};
 }
 
 Status CheckSchema(Connection& connection, std::string_view path) {

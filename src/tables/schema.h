@@ -15,16 +15,13 @@
 namespace culprit::tables {
 
 // Raised with every change of the tables, their columns or their meaning.
-inline constexpr std::int64_t kSchemaVersion = 2;
+inline constexpr std::int64_t kSchemaVersion = 3;
 
 // The tables that grow with the number of events, under the names that hold their rows.
-inline constexpr std::array<std::string_view, 7> kBigTables = {"__intrinsic_sched_slice",
-                                                               "__intrinsic_thread_state",
-                                                               "__intrinsic_spurious_sched_wakeup",
-                                                               "__intrinsic_slice",
-                                                               "__intrinsic_counter",
-                                                               "__intrinsic_block_io",
-                                                               "blocked_stack"};
+inline constexpr std::array<std::string_view, 8> kBigTables = {
+    "__intrinsic_sched_slice", "__intrinsic_thread_state", "__intrinsic_spurious_sched_wakeup",
+    "__intrinsic_slice",       "__intrinsic_counter",      "__intrinsic_block_io",
+    "blocked_stack",           "__intrinsic_perf_sample"};
 // Those of raw events.
 inline constexpr std::array<std::string_view, 2> kRawEventTables = {"__intrinsic_ftrace_event",
                                                                     "__intrinsic_ftrace_args"};
@@ -40,6 +37,9 @@ Status CreateRawTables(Connection& connection, std::span<const std::string> even
 // Sets sched.upid from table thread in the rows of these threads: for those whose process became
 // known after rows of theirs were appended. Before anything else reads the table.
 Status FillUpids(Connection& connection, std::span<const std::int64_t> utids);
+
+// Fills offcpu_sample from the samples of switches, when there are any; once all else is there.
+Status FillOffCpu(Connection& connection);
 
 // An Error when the database was not made by this program or by one of another schema version.
 Status CheckSchema(Connection& connection, std::string_view path);

@@ -35,7 +35,8 @@ enum : std::uint32_t {
   kSystemInfo = 45,
   kTrigger = 46,
   kCompressedPackets = 50,  // zlib
-  kTimestampClockId = 58,   // uint32
+  kStreamingProfilePacket = 54,
+  kTimestampClockId = 58,  // uint32
   kTracePacketDefaults = 59,
   kTrackDescriptor = 60,
   kModuleSymbols = 61,
@@ -60,7 +61,7 @@ enum : std::uint32_t { kIncrementalStateCleared = 1, kNeedsIncrementalState = 2 
 }
 
 namespace TracePacketDefaults {
-enum : std::uint32_t { kTrackEventDefaults = 11, kTimestampClockId = 58 };
+enum : std::uint32_t { kTrackEventDefaults = 11, kPerfSampleDefaults = 12, kTimestampClockId = 58 };
 }
 
 // Values of ClockSnapshot.Clock.clock_id, TracePacket.timestamp_clock_id and BuiltinClock.
@@ -439,10 +440,50 @@ enum : std::uint32_t {
   kCallstackIid = 4,
   kCpuMode = 5,
   kTimebaseCount = 6,
+  kFollowerCounts = 7,
   kUnwindError = 16,
   kKernelRecordsLost = 17,
   kSampleSkippedReason = 18,
+  kProducerEvent = 19,
 };
+namespace SkipReason {
+enum : std::uint32_t { kReadStage = 1, kUnwindStage = 2, kUnwindEnqueue = 3, kNotInScope = 4 };
+}
+namespace ProducerEvent {
+enum : std::uint32_t { kSourceStopReason = 1 };
+enum : std::uint32_t { kStoppedByGuardrail = 1 };
+}  // namespace ProducerEvent
+}  // namespace PerfSample
+namespace PerfSampleDefaults {
+enum : std::uint32_t { kTimebase = 1, kFollowers = 4 };
+}
+// What one event of perf is: PerfEvents.Timebase, and with other numbers FollowerEvent.
+namespace PerfTimebase {
+enum : std::uint32_t {
+  kPeriod = 1,
+  kFrequency = 2,
+  kTracepoint = 3,
+  kCounter = 4,
+  kRawEvent = 5,
+  kName = 10,
+  kModifiers = 12
+};
+}
+namespace PerfFollower {
+enum : std::uint32_t { kCounter = 1, kTracepoint = 2, kRawEvent = 3, kName = 4, kModifiers = 5 };
+}
+namespace PerfTracepoint {
+enum : std::uint32_t { kName = 1 };
+}
+
+namespace ModuleSymbols {
+enum : std::uint32_t { kPath = 1, kBuildId = 2, kAddressSymbols = 3 };
+}
+namespace AddressSymbols {
+enum : std::uint32_t { kAddress = 1, kLines = 2 };
+}
+namespace SymbolLine {
+enum : std::uint32_t { kFunctionName = 1, kSourceFileName = 2, kLineNumber = 3 };
 }
 
 namespace TrackDescriptor {
