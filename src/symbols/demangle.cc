@@ -51,10 +51,12 @@ bool IsQualifier(std::string_view rest) {
 
 std::string Demangle(std::string_view symbol, NameStyle style) {
   if (LooksMangled(symbol)) {  // "_Znwm@@GLIBCXX_3.4": the version is no part of the mangling
-    const std::size_t version = symbol.find('@');
-    if (!symbol.substr(std::min(version, symbol.size())).starts_with("@plt")) {
-      symbol = symbol.substr(0, version);
+    const std::size_t version = std::min(symbol.find('@'), symbol.size());
+    constexpr std::string_view kPlt = "@plt";
+    if (symbol.substr(version) == kPlt) {
+      return Demangle(symbol.substr(0, version), style) + std::string(kPlt);
     }
+    symbol = symbol.substr(0, version);
   }
   if (!LooksMangled(symbol) || symbol.size() > kLongestSymbol) return std::string(symbol);
   const std::string text(symbol);

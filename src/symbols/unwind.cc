@@ -144,6 +144,7 @@ class Unwinder::Process {
     out_ = &out;
     out = {};
     is_stale_ = false;
+    lacks_memory_ = false;
     Report(registers[kProgramCounter]);
     if (is_stale_) return false;
     if (!Attach()) {  // code of no file that is known
@@ -152,7 +153,8 @@ class Unwinder::Process {
     }
     const int result = dwfl_getthread_frames(dwfl_.get(), kThread, TakeFrame, this);
     if (is_stale_) return false;
-    out.is_complete = result == 0 && !out.frames.empty();
+    // To libdwfl, a return address that cannot be read is the same as none.
+    out.is_complete = result == 0 && !out.frames.empty() && !lacks_memory_;
     if (out.frames.empty()) out.frames.push_back({registers[kProgramCounter], false});
     return true;
   }
@@ -169,11 +171,17 @@ class Unwinder::Process {
     bool operator==(const Reported&) const = default;
   };
 
-  void Report(std::uint64_t address) {
+  // False: no code can be there.
+  bool Report(std::uint64_t address) {
     const auto mapping = (*find_)(address);
+    if (mapping.has_value()) ReportFile(address, *mapping);
+    return mapping.has_value();
+  }
+
+  void ReportFile(std::uint64_t address, const MappedFile& mapping) {
     Dwfl_Module* known = dwfl_addrmodule(dwfl_.get(), address);
-    const File* file = mapping.has_value() ? owner_.FileOf(*mapping) : nullptr;
-    const auto bias = file == nullptr ? std::nullopt : file->BiasOf(*mapping);
+    const File* file = owner_.FileOf(mapping);
+    const auto bias = file == nullptr ? std::nullopt : file->BiasOf(mapping);
     if (known != nullptr) {
       void** data = nullptr;
       dwfl_module_info(known, &data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
@@ -224,10 +232,11 @@ class Unwinder::Process {
   }
 
   static bool ReadMemory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* self) {
-    const auto& process = *static_cast<const Process*>(self);
+    auto& process = *static_cast<Process*>(self);
     const std::uint64_t begin = (*process.registers_)[kStackPointer];
     if (address < begin || process.stack_.size() < sizeof(*result) ||
         address - begin > process.stack_.size() - sizeof(*result)) {
+      process.lacks_memory_ = true;
       return false;
     }
     std::memcpy(result, process.stack_.data() + (address - begin), sizeof(*result));
@@ -246,11 +255,12 @@ class Unwinder::Process {
 
   static int TakeFrame(Dwfl_Frame* frame, void* self) {
     auto& process = *static_cast<Process*>(self);
+    process.lacks_memory_ = false;
     Dwarf_Addr pc = 0;
     if (!dwfl_frame_pc(frame, &pc, nullptr)) return DWARF_CB_ABORT;
     // Whether it was called or interrupted is written in the tables of the module.
-    process.Report(pc);
-    if (process.is_stale_) return DWARF_CB_ABORT;
+    const bool is_code = process.Report(pc) || process.out_->frames.empty();
+    if (process.is_stale_ || !is_code) return DWARF_CB_ABORT;
     bool is_activation = false;
     if (!dwfl_frame_pc(frame, &pc, &is_activation)) return DWARF_CB_ABORT;
     process.out_->frames.push_back({pc, !is_activation});
@@ -262,6 +272,7 @@ class Unwinder::Process {
   std::unique_ptr<Dwfl, End> dwfl_;
   bool is_attached_ = false;
   bool is_stale_ = false;
+  bool lacks_memory_ = false;  // since the frame before
   const Registers* registers_ = nullptr;
   std::span<const std::byte> stack_;
   const FindMapping* find_ = nullptr;

@@ -56,7 +56,8 @@ class Unwinder {
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
 
-  // What is mapped at an address of the process; nothing where no file is.
+  // What is mapped at an address of the process: code made at run time without a path, nothing
+  // where no code can be, which ends a stack.
   using FindMapping = std::function<std::optional<MappedFile>(std::uint64_t address)>;
   // `process` names the memory that `find` looks into: calls of one process are cheap one after the
   // other. Frames behind a missing, foreign or replaced file end the stack there.

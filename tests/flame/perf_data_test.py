@@ -38,6 +38,23 @@ int main(void) {
   return 0;
 }
 """
+# No frame pointers, one process: perf's own unwinding loses frames of forked ones.
+DWARF_PROGRAM = r"""
+#include <stdlib.h>
+static volatile double sink;
+__attribute__((noinline)) static double burn(int n) { double x = 0; for (int i = 0; i < n; ++i) x += i * 0.5 / (i + 1); return x; }
+__attribute__((noinline)) static double deep(int n) { return n == 0 ? burn(VALUE) : 1 + deep(n - 1) * 0.5; }
+static int order(const void* a, const void* b) { sink += burn(20); return *(const int*)a - *(const int*)b; }
+__attribute__((noinline)) static void sort(void) {
+  static int values[20000];
+  for (int i = 0; i < 20000; ++i) values[i] = rand();
+  qsort(values, 20000, sizeof(int), order);
+}
+int main(void) {
+  for (int i = 0; i < 40; ++i) { for (int k = 0; k < 100; ++k) sink += deep(k % 30); sort(); }
+  return 0;
+}
+"""
 failures = []
 
 
@@ -124,12 +141,47 @@ def recorded_here():
                 compare("pipe", folder / "piped", script, 1)
 
 
+def unwound():
+    """--call-graph dwarf: the chains that perf script unwinds, and no names of a program that was replaced since."""
+    if not shutil.which("perf") or not shutil.which("cc"):
+        print("SKIPPED: perf or cc is not installed, so nothing is unwound")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "work.c").write_text(DWARF_PROGRAM)
+        work, data = folder / "unwound", folder / "perf.data"
+        build = ["cc", "-O2", "-fomit-frame-pointer", "-fno-inline", "-Wl,--build-id=sha1", "-o", work, folder / "work.c"]
+        subprocess.run([*build, "-DVALUE=2000"], check=True)
+        os.environ["HOME"] = str(folder)  # perf keeps copies of programs by build id, which would be found
+        run = subprocess.run(["perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-o",
+                              data, "--", work], capture_output=True, text=True)
+        if run.returncode != 0 or not data.exists():
+            print(f"SKIPPED: perf cannot record with --call-graph dwarf here: {run.stderr.strip()[:200]}")
+            return
+        script = subprocess.run(["perf", "script", "--no-inline", "--max-stack", "1024", "-i", data], check=True,
+                                capture_output=True, text=True, errors="replace").stdout
+        # A frame at "-1" is where perf went on behind the copy's end.
+        script = "\n".join(line for line in script.splitlines() if not line.strip().startswith("ffffffffffffffff "))
+        compare("unwound", data, script, 1)
+        ours = read_folded(flame(data).stdout)
+        whole = sum(weight for stack, weight in ours.items() if ";main;" in stack)
+        burnt = sum(weight for stack, weight in ours.items() if "burn" in stack)
+        rooted = sum(weight for stack, weight in ours.items() if "burn" in stack and ";main;" in stack)
+        if burnt == 0 or rooted < 0.99 * burnt:
+            failures.append(f"unwound: {rooted} of {burnt} of burn's time has the chain from main on ({whole} in all)")
+        subprocess.run([*build, "-DVALUE=3000"], check=True)  # another build id
+        said = flame(data)
+        if "burn" in said.stdout or "replaced since" not in said.stderr:
+            failures.append(f"a replaced program is named or not told: {said.stderr[-600:]!r}")
+
+
 def main():
     if not CASES.is_dir():
         print(f"SKIPPED: {CASES} is not there")
     else:
         shared_cases()
     recorded_here()
+    unwound()
     for failure in failures:
         print("FAILED:", failure)
     return 1 if failures else 0

@@ -17,7 +17,12 @@ constexpr std::size_t kPipeHeaderBytes = 16;
 constexpr std::size_t kFeatures = 256;
 constexpr std::size_t kMostEvents = 4096;
 
-enum Feature : std::uint64_t { kBuildIdFeature = 2, kOsReleaseFeature = 4, kEventDescFeature = 12 };
+enum Feature : std::uint64_t {
+  kBuildIdFeature = 2,
+  kOsReleaseFeature = 4,
+  kMachineFeature = 6,
+  kEventDescFeature = 12
+};
 
 // Bits of the flags of perf_event_attr.
 constexpr unsigned kExcludeUserBit = 4;
@@ -42,6 +47,9 @@ Event ParseAttr(std::span<const std::byte> bytes) {
   event.exclude_user = bit(kExcludeUserBit);
   event.exclude_kernel = bit(kExcludeKernelBit);
   event.precise_ip = static_cast<std::uint8_t>((flags >> kPreciseIpBit) & 3U);
+  reader.Skip(24);  // wakeup_events, bp_type, config1, config2; what is not there reads as zero
+  event.branch_sample_type = reader.Read<std::uint64_t>();
+  event.user_registers = reader.Read<std::uint64_t>();
   return event;
 }
 
@@ -118,6 +126,10 @@ void Header::AddEventDescription(std::span<const std::byte> body) {
 void Header::AddFeature(std::uint64_t feature, std::span<const std::byte> body) {
   if (feature == kBuildIdFeature) AddBuildIds(body);
   if (feature == kEventDescFeature) AddEventDescription(body);
+  if (feature == kMachineFeature) {
+    ByteReader text(body);
+    machine = ReadCountedText(text);
+  }
   if (feature == kOsReleaseFeature) {
     ByteReader reader(body);
     os_release = ReadCountedText(reader);

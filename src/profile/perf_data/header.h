@@ -27,6 +27,9 @@ enum SampleBit : std::uint64_t {
   kCpu = 1U << 7U,
   kPeriod = 1U << 8U,
   kStreamId = 1U << 9U,
+  kRaw = 1U << 10U,
+  kBranchStack = 1U << 11U,
+  kRegistersUser = 1U << 12U,
   kStackUser = 1U << 13U,
   kIdentifier = 1U << 16U,
 };
@@ -38,6 +41,8 @@ struct Event {
   std::uint64_t sample_period = 0;  // or the frequency
   std::uint64_t sample_type = 0;
   std::uint64_t read_format = 0;
+  std::uint64_t branch_sample_type = 0;
+  std::uint64_t user_registers = 0;  // which ones a sample has, by perf's numbers
   bool is_frequency = false;
   bool sample_id_all = false;
   std::uint8_t precise_ip = 0;
@@ -52,6 +57,7 @@ struct Header {
   std::unordered_map<std::uint64_t, std::size_t> event_of_id;
   std::map<std::string, std::string, std::less<>> build_ids;  // of path; hexadecimal
   std::string os_release;
+  std::string machine;  // "x86_64"; empty: not recorded
   bool is_pipe = false;
   std::uint64_t data_begin = 0;  // where records lie in the file
   std::uint64_t data_end = 0;

@@ -20,6 +20,7 @@
 #include "profile/perf_data/record_types.h"
 #include "profile/perf_data/sample.h"
 #include "profile/perf_data/symbolizer.h"
+#include "profile/perf_data/user_stacks.h"
 
 namespace culprit::profile {
 namespace perf_data {
@@ -37,7 +38,8 @@ class Reader {
         header_(std::move(header)),
         options_(options),
         release_before_(release_before),
-        cache_(kCacheSlots) {
+        cache_(kCacheSlots),
+        user_stacks_(header_, spaces_, options.root) {
     profile_.format = "perf.data";
     profile_.has_threads = true;
     comms_[0] = profile_.strings.Intern("swapper");
@@ -263,8 +265,7 @@ class Reader {
       return;
     }
     const std::uint16_t mode = record.misc & kCpuModeMask;
-    const StackId stack = StackOf(mode);
-    if ((event->sample_type & kStackUser) != 0) ++copied_stacks_;
+    const StackId stack = StackOf(*event, mode);
     if (fields_.group.empty()) {
       AddSample(*event, fields_.period, stack);
       return;
@@ -311,12 +312,17 @@ class Reader {
   }
 
   // The stack of the sample in fields_, by frame numbers of places_.
-  StackId StackOf(std::uint16_t mode) {
-    if (!fields_.has_callchain) {
+  StackId StackOf(const Event& event, std::uint16_t mode) {
+    const bool has_copy = (event.sample_type & kStackUser) != 0;
+    if (!fields_.has_callchain && !has_copy) {
       if (fields_.ip == 0) return 0;
       return raw_.InternStack(StackId{0}, PlaceOf(mode, fields_.ip, false));
     }
     chain_.clear();
+    frame_pointers_.clear();
+    if (!fields_.has_callchain && mode == kModeKernel) {
+      chain_.push_back(PlaceOf(mode, fields_.ip, false));
+    }
     const std::size_t count = fields_.callchain.size() / 8;
     bool first_of_context = true;
     for (std::size_t i = 0; i < count; ++i) {
@@ -348,8 +354,17 @@ class Reader {
             continue;
         }
       }
-      chain_.push_back(PlaceOf(mode, address, !first_of_context));
+      if (has_copy && mode == kModeUser) {
+        frame_pointers_.push_back(address);
+      } else {
+        chain_.push_back(PlaceOf(mode, address, !first_of_context));
+      }
       first_of_context = false;
+    }
+    if (has_copy) {
+      for (const auto& frame : user_stacks_.Chain(event, fields_, frame_pointers_)) {
+        chain_.push_back(PlaceOf(kModeUser, frame.address, frame.is_caller));
+      }
     }
     std::ranges::reverse(chain_);
     return raw_.InternStack(chain_);
@@ -410,10 +425,7 @@ class Reader {
     note(unknown_events_, "samples of an event that the header does not know", true);
     note(damaged_, "records are shorter than their fields", true);
     note(bad_chains_, "call chains have markers that do not exist and were left out", true);
-    note(copied_stacks_,
-         "samples have a copy of the user stack (--call-graph dwarf), which is not unwound: user "
-         "code has only the innermost frame",
-         false);
+    user_stacks_.AddNotes(profile_);
   }
 
   // Build ids of the header's list are those of modules that had none in their mapping.
@@ -487,6 +499,8 @@ class Reader {
   std::vector<Place> places_;
   std::unordered_map<PlaceKey, FrameId, PlaceKeyHash> place_ids_;
   std::vector<Cached> cache_;
+  UserStacks user_stacks_;
+  std::vector<std::uint64_t> frame_pointers_;
   std::vector<FrameId> chain_;
   SampleFields fields_;
   std::unordered_map<std::int32_t, StringId> comms_;               // by tid
@@ -501,7 +515,6 @@ class Reader {
   std::uint64_t unknown_events_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t bad_chains_ = 0;
-  std::uint64_t copied_stacks_ = 0;
 };
 
 }  // namespace

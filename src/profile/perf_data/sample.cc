@@ -43,6 +43,36 @@ void ReadValues(ByteReader& reader, std::uint64_t format, SampleFields& fields) 
   }
 }
 
+void SkipBranchStack(ByteReader& reader, const Event& event) {
+  constexpr std::uint64_t kHardwareIndex = 1U << 17U;
+  constexpr std::uint64_t kCounters = 1U << 19U;
+  constexpr std::uint64_t kEntryBytes = 24;
+  const auto count = reader.Read<std::uint64_t>();
+  if ((event.branch_sample_type & kHardwareIndex) != 0) reader.Skip(8);
+  const std::uint64_t entry = kEntryBytes + ((event.branch_sample_type & kCounters) != 0 ? 8U : 0U);
+  reader.Skip(count > reader.remaining() / entry ? reader.remaining() + 1 : count * entry);
+}
+
+void ReadUserState(ByteReader& reader, const Event& event, SampleFields& fields) {
+  if ((event.sample_type & kRaw) != 0) reader.Skip(reader.Read<std::uint32_t>());
+  if ((event.sample_type & kBranchStack) != 0) SkipBranchStack(reader, event);
+  if ((event.sample_type & kRegistersUser) != 0) {
+    constexpr std::uint64_t kAbi64 = 2;
+    const auto abi = reader.Read<std::uint64_t>();
+    if (abi != 0) {
+      const auto bytes =
+          reader.ReadBytes(8U * static_cast<std::size_t>(std::popcount(event.user_registers)));
+      if (abi == kAbi64) fields.registers = bytes;
+    }
+  }
+  if ((event.sample_type & kStackUser) == 0) return;
+  const auto size = reader.Read<std::uint64_t>();
+  if (size == 0) return;
+  const auto bytes = reader.ReadBytes(size);
+  const auto copied = reader.Read<std::uint64_t>();
+  fields.stack = bytes.first(std::min<std::uint64_t>(copied, bytes.size()));
+}
+
 }  // namespace
 
 std::optional<std::size_t> SampleIdOffset(const Event& event) {
@@ -58,6 +88,8 @@ bool ParseSample(std::span<const std::byte> body, const Event& event, SampleFiel
   fields.id.reset();
   fields.period = event.sample_period;
   fields.callchain = {};
+  fields.registers = {};
+  fields.stack = {};
   fields.has_callchain = (type & kCallchain) != 0;
   if ((type & kIdentifier) != 0) fields.id = reader.Read<std::uint64_t>();
   fields.ip = (type & kIp) != 0 ? reader.Read<std::uint64_t>() : 0;
@@ -82,6 +114,7 @@ bool ParseSample(std::span<const std::byte> body, const Event& event, SampleFiel
     if (count > reader.remaining() / 8) return false;
     fields.callchain = reader.ReadBytes(count * 8);
   }
+  if ((type & (kRegistersUser | kStackUser)) != 0) ReadUserState(reader, event, fields);
   return reader.ok();
 }
 

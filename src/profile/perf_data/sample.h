@@ -1,5 +1,5 @@
 // The fields of a sample and the id behind other records, by what the event's sample_type says.
-// Reads no further than the call chain: branch stacks, registers and user stacks are not needed.
+// Branch stacks and raw data are stepped over.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,10 @@ struct SampleFields {
   std::vector<GroupValue> group;
   std::span<const std::byte> callchain;  // of 8 bytes each
   bool has_callchain = false;
+  // Of --call-graph dwarf: registers of user code, and the copy of its stack from the stack pointer
+  // on; both empty when the sample has none (a kernel thread).
+  std::span<const std::byte> registers;
+  std::span<const std::byte> stack;
 };
 
 // False when the record is shorter than its fields.
