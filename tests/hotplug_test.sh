@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # culprit record while a CPU goes and comes back, and when one comes that was not there at the start.
 # Takes the highest CPU offline for about a second; a process of its own brings it back whatever happens.
+# Only when it is asked for: some kernels (seen on a 6.18 guest) trace no switch out of that CPU's idle task any more once it
+# came back, until the next boot, and every recording after it suffers.
 set -uo pipefail
 culprit=$1
 control=$(ls -d /sys/devices/system/cpu/cpu[0-9]*/online 2>/dev/null | sort -V | tail -n 1)
 skip() { echo "SKIP: $1"; exit 77; }
+[[ ${CULPRIT_TEST_HOTPLUG:-} == 1 ]] || skip "CULPRIT_TEST_HOTPLUG=1 takes a CPU offline for real"
 [[ $(id -u) == 0 ]] || skip "needs root"
 [[ -n $control && -w $control ]] || skip "no CPU of this machine can be taken offline"
 [[ $(cat "$control") == 1 ]] || skip "$control is offline already"

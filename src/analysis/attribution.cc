@@ -10,6 +10,9 @@ namespace {
 
 bool IsNetwork(std::string_view softirq) { return softirq == "NET_RX" || softirq == "NET_TX"; }
 
+// Who wakes another and is gone after so long ended, and was waited for until it did.
+constexpr std::int64_t kLongestEndNs = 5'000'000;
+
 bool IsTimer(std::string_view softirq) { return softirq == "TIMER" || softirq == "HRTIMER"; }
 
 class Walk {
@@ -158,7 +161,7 @@ class Walk {
     const bool is_by_thread = ready->waker != kNone && ready->waker != kIdleThread &&
                               !ready->woken_in_irq && ready->waker != state.utid;
     if (!is_by_thread) return AddWithoutThread(node, state, *ready, part);
-    const std::uint32_t child = ChildFor(node, ready->waker, state);
+    const std::uint32_t child = ChildFor(node, ready->waker, state, ready->ts);
     if (child == kNone) {
       return Add(node, {.kind = CauseKind::kUnknown, .thread = state.utid}, part);
     }
@@ -230,11 +233,18 @@ class Walk {
     return nullptr;
   }
 
+  bool EndsSoonAfter(Utid waker, std::int64_t ts) const {
+    const auto states = timeline_.StatesOf(waker);
+    if (states.empty() || states.back().activity != Activity::kDead) return false;
+    return states.back().ts >= ts && states.back().ts - ts < kLongestEndNs;
+  }
+
   // The node of `waker` under `node`; kNone: too deep, or a circle that lost events drew.
-  std::uint32_t ChildFor(std::uint32_t node, Utid waker, const State& wait) {
+  std::uint32_t ChildFor(std::uint32_t node, Utid waker, const State& wait, std::int64_t woken_at) {
     const bool is_blocked = wait.activity == Activity::kBlocked;
     const std::uint32_t wait_class = is_blocked ? ClassOf(wait) : 0;
-    const auto key = std::tuple(node, waker, is_blocked, wait_class);
+    const bool is_end = EndsSoonAfter(waker, woken_at);
+    const auto key = std::tuple(node, waker, is_blocked, is_end, wait_class);
     if (const auto found = children_.find(key); found != children_.end()) return found->second;
     const std::uint32_t depth = result_.nodes[node].depth + 1;
     if (depth > kMaxDepth) return kNone;
@@ -243,6 +253,7 @@ class Walk {
                              .thread = waker,
                              .depth = depth,
                              .is_blocked_wait = is_blocked,
+                             .is_end = is_end,
                              .wait_class = wait_class});
     children_.emplace(key, index);
     return index;
@@ -256,7 +267,7 @@ class Walk {
   ThrottledWaits throttled_;
   Attribution& result_;
   std::vector<Pending> pending_;
-  std::map<std::tuple<std::uint32_t, Utid, bool, std::uint32_t>, std::uint32_t> children_;
+  std::map<std::tuple<std::uint32_t, Utid, bool, bool, std::uint32_t>, std::uint32_t> children_;
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ struct ChainNode {
   Utid thread = 0;
   std::uint32_t depth = 0;
   bool is_blocked_wait = false;  // the parent waited for it in D, not in S
+  bool is_end = false;           // the parent waited until this thread ended, as join does
   std::uint32_t wait_class = 0;  // of such a wait: Timeline::Text of its class, or of its function
   Amount waited = {};            // how long the parent waited for it; of the root: the whole time
   std::map<Cause, Amount> causes =

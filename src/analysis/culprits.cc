@@ -31,6 +31,10 @@ Culprits::Culprits(const Timeline& timeline, const VictimChoice& choice, Interva
   is_victim_process_.assign(timeline.processes().size(), false);
   is_victim_.assign(timeline.threads().size(), false);
   role_of_.assign(timeline.threads().size(), VictimRole::kThread);
+  for (const Victim& victim : choice.idle) {
+    is_victim_[victim.utid] = true;
+    role_of_[victim.utid] = victim.role;
+  }
   for (const Victim& victim : choice.victims) {
     is_victim_[victim.utid] = true;
     role_of_[victim.utid] = victim.role;
@@ -71,9 +75,8 @@ void Culprits::Add(std::size_t index, const Attribution& walk) {
   for (std::size_t i = 0; i < walk.nodes.size(); ++i) {
     const ChainNode& node = walk.nodes[i];
     if (node.depth > 0) {
-      is_child[i] =
-          is_child[node.parent] ||
-          (!node.is_blocked_wait && IsWaitForChild(walk.nodes[node.parent].thread, node.thread));
+      is_child[i] = is_child[node.parent] ||
+                    (!node.is_blocked_wait && IsWaitForChild(walk.nodes[node.parent].thread, node));
     }
     for (const auto& [cause, amount] : node.causes) {
       const Step step{index, walk, node, cause, amount};
@@ -141,7 +144,9 @@ void Culprits::AddBusy(const Step& step, std::string_view rule) {
       is_inside ? thread : GroupOf(thread), thread);
 }
 
-bool Culprits::IsWaitForChild(Utid waiter, Utid thread) const {
+bool Culprits::IsWaitForChild(Utid waiter, const ChainNode& node) const {
+  const Utid thread = node.thread;
+  if (node.is_end && timeline_.SameProcess(waiter, thread)) return true;
   const Process* process = timeline_.ProcessOf(thread);
   const Process* of_waiter = timeline_.ProcessOf(waiter);
   if (process == nullptr || of_waiter == nullptr || is_victim_[thread]) return false;

@@ -65,7 +65,7 @@ class Culprits {
            Utid culprit_thread);
 
   bool AreOneJob(Utid a, Utid b) const;
-  bool IsWaitForChild(Utid waiter, Utid thread) const;
+  bool IsWaitForChild(Utid waiter, const ChainNode& node) const;
   bool IsAhead(std::size_t victim, Utid waited_for) const;
   void MakeGroups();
 

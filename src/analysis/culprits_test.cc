@@ -64,7 +64,8 @@ struct Scene {
     state.woken_in_irq = true;
   }
 
-  std::vector<ExplainFinding> Explain(std::vector<Victim> victims, bool is_certain = true) {
+  std::vector<ExplainFinding> Explain(std::vector<Victim> victims, bool is_certain = true,
+                                      std::vector<Victim> idle = {}) {
     rows.irq_runs.resize(rows.cpu_runs.size());
     if (rows.irq_runs[0].empty()) {  // irqs were recorded, so one that is none is the timer's
       rows.texts.emplace_back("eth0");
@@ -77,6 +78,7 @@ struct Scene {
     VictimChoice choice;
     choice.is_certain = is_certain;
     choice.victims = std::move(victims);
+    choice.idle = std::move(idle);
     std::vector<Walked> walked;
     for (const Victim& victim : choice.victims) {
       Walked row{victim, Attribute(timeline, victim.utid, timeline.window())};
@@ -306,6 +308,50 @@ TEST(Culprits, AUsedUpQuotaIsTheCgroupsAndNoMoreThanWasCounted) {
   const ExplainFinding* neighbour = Find(findings, "cpu.neighbour");
   ASSERT_NE(neighbour, nullptr);
   EXPECT_EQ(neighbour->wait_ns(), 50 * kMs);
+}
+
+// The same wait, once for a thread that goes on and once for one that ends with it.
+TEST(Culprits, WhoJoinsAThreadWaitsForNobodysFault) {
+  const auto findings_of = [](bool ends) {
+    Scene scene(1000);
+    const Utid main = scene.Process("python3"), thread = scene.Thread(main, "python3");
+    scene.Run(main, 0, 50, 0);
+    scene.Add(main, 50, 900, Activity::kSleeping);
+    scene.Run(thread, 10, 20, 1);
+    scene.Add(thread, 20, 890, Activity::kSleeping);
+    scene.ByTimer(thread, 890);
+    scene.Run(thread, 890, 900, 1);
+    scene.Woken(main, 900, thread);
+    scene.Run(main, 900, 1000, 0);
+    scene.Add(thread, 900, 1000, ends ? Activity::kDead : Activity::kSleeping);
+    return scene.Explain({{.utid = main, .role = VictimRole::kMain, .why = ""}});
+  };
+  const auto goes_on = findings_of(false), ends = findings_of(true);
+  const ExplainFinding* blamed = Find(goes_on, "producer.sleeps");
+  ASSERT_NE(blamed, nullptr);
+  EXPECT_EQ(blamed->level, Level::kCritical);
+  EXPECT_EQ(Find(ends, "producer.sleeps"), nullptr);
+  const ExplainFinding* joined = Find(ends, "child.wait");
+  ASSERT_NE(joined, nullptr);
+  EXPECT_EQ(joined->level, Level::kInfo);
+}
+
+// A trainer that only waits for its GPU has next to no work; its workers are ahead all the same.
+TEST(Culprits, WorkersAheadOfAnIdleMainThreadLackNothing) {
+  Scene scene(1000);
+  const Utid trainer = scene.Process("trainer"), worker = scene.Process("pt_data_worker");
+  scene.Run(worker, 0, 50, 0);
+  scene.Add(worker, 50, 900, Activity::kSleeping);
+  scene.Add(trainer, 0, 899, Activity::kSleeping);
+  scene.ByTimer(trainer, 899);
+  scene.Run(trainer, 899, 900, 1);
+  scene.Woken(worker, 900, trainer);
+  scene.Run(worker, 900, 1000, 0);
+  const auto findings =
+      scene.Explain({{.utid = worker, .role = VictimRole::kWorker, .why = ""}}, true,
+                    {{.utid = trainer, .role = VictimRole::kMain, .why = ""}});
+  EXPECT_EQ(Find(findings, "producer.sleeps"), nullptr);
+  EXPECT_NE(Find(findings, "consumer.busy"), nullptr);
 }
 
 TEST(Culprits, AQuietTimelineHasNone) {

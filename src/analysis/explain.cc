@@ -21,6 +21,9 @@ namespace culprit::analysis {
 namespace {
 
 constexpr std::size_t kMostLongestWaits = 3;
+// With more of the victims' time unknown than this, finding nothing is no sign of health: the least
+// share that is critical for most rules is as large.
+constexpr double kMostUnknown = 0.15;
 
 Interval Hull(std::span<const Interval> times) {
   if (times.empty()) return {};
@@ -74,6 +77,13 @@ void AddVerdict(Explanation& made) {
     made.verdict = made.findings.front().summary;
     return;
   }
+  if (made.evidence.unknown_share > kMostUnknown) {
+    made.is_conclusive = false;
+    made.verdict = fmt::format(
+        "Cannot tell: what the {} victims did in {:.1f} % of their time is not in the recording.",
+        made.victims.size(), 100 * made.evidence.unknown_share);
+    return;
+  }
   made.verdict = fmt::format(
       "No culprit: {} victims were examined over {}, and nothing kept them "
       "from their work beyond the thresholds.",
@@ -96,6 +106,20 @@ Status CheckSwitches(tables::Connection& connection, Interval window, Interval t
   }
   return Error{"the trace has no scheduling events: who waited for what cannot be told",
                "record them: culprit record (its default has them)"};
+}
+
+// Some kernels leave switches out (sandboxes hide threads of theirs; tracing may be off in a CPU's
+// idle loop): where the next one does not follow from the one before, that is seen.
+Status NoteMissingSwitches(tables::Connection& connection, Evidence& evidence) {
+  CULPRIT_ASSIGN(const auto missing,
+                 connection.QueryInteger("SELECT coalesce(sum(value), 0)::BIGINT FROM stats WHERE "
+                                         "name = 'mismatched_sched_switch_tids'"));
+  if (missing == 0) return {};
+  evidence.notes.push_back(fmt::format(
+      "in {} places a switch is missing that the kernel did not trace: what the threads "
+      "of that CPU did before is unknown",
+      FormatCount(static_cast<std::uint64_t>(missing))));
+  return {};
 }
 
 Error NobodyFits(const VictimChoice& choice) {
@@ -136,6 +160,7 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
                             MakeBudget(timeline, row.walk)});
   }
   made.evidence = WeighEvidence(timeline, walked, made.window);
+  CULPRIT_TRY(NoteMissingSwitches(connection, made.evidence));
   for (const WalkRule& rule : WalkRules()) {
     made.examined.push_back(fmt::format("{}: {}", rule.id, rule.meaning));
   }

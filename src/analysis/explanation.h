@@ -186,6 +186,8 @@ struct Explanation {
   std::string selection = {};
   std::string selection_reason = {};
   Level level = Level::kOk;
+  // False: nothing was found, and so much of the victims' time is unknown that this means nothing.
+  bool is_conclusive = true;
   std::string verdict = {};
   std::vector<ExplainVictim> victims = {};
   std::vector<ExplainFinding> findings = {};  // worst first
@@ -194,5 +196,10 @@ struct Explanation {
   std::vector<std::string> examined = {};
   Evidence evidence = {};
 };
+
+// "unknown" where nothing can be told, else the level's name.
+constexpr std::string_view VerdictName(const Explanation& made) {
+  return made.is_conclusive ? LevelName(made.level) : "unknown";
+}
 
 }  // namespace culprit::analysis

@@ -66,24 +66,34 @@ class Choice {
   }
 
   // Most work and waiting first; the idle ones go unless nothing else is there.
-  void Trim(std::vector<Victim>& victims) const {
+  void Trim(VictimChoice& made) const {
+    std::vector<Victim>& victims = made.victims;
     std::ranges::stable_sort(
         victims, [&](const Victim& a, const Victim& b) { return Weight(a.utid) > Weight(b.utid); });
     const auto idle = std::ranges::find_if(victims, [&](const Victim& victim) {
       return Share(Weight(victim.utid), window_) < kLeastWork;
     });
-    if (idle != victims.begin()) victims.erase(idle, victims.end());
+    if (idle != victims.begin()) {
+      made.idle.assign(idle, victims.end());
+      victims.erase(idle, victims.end());
+    }
     if (victims.size() > kMostVictims) victims.resize(kMostVictims);
   }
 
   // Threads of a process whose parent is a victim too, or that are not the first of their process,
   // feed the others.
-  void GiveRoles(std::vector<Victim>& victims) const {
+  void GiveRoles(VictimChoice& made) const {
     std::vector<bool> chosen(timeline_.processes().size(), false);
-    for (const Victim& victim : victims) {
-      const Process* process = timeline_.ProcessOf(victim.utid);
-      if (process != nullptr) chosen[process->upid] = true;
+    for (const auto* some : {&made.victims, &made.idle}) {
+      for (const Victim& victim : *some) {
+        const Process* process = timeline_.ProcessOf(victim.utid);
+        if (process != nullptr) chosen[process->upid] = true;
+      }
     }
+    for (auto* some : {&made.victims, &made.idle}) GiveRoles(*some, chosen);
+  }
+
+  void GiveRoles(std::vector<Victim>& victims, const std::vector<bool>& chosen) const {
     for (Victim& victim : victims) {
       const Thread& thread = timeline_.thread(victim.utid);
       if (const VictimName* name = FindVictimName(thread.name);
@@ -242,8 +252,8 @@ bool Found(const Timeline& timeline, const Choice& choice, VictimChoice& made) {
     made.is_certain = false;
     return !made.victims.empty();
   }
-  choice.Trim(made.victims);
-  choice.GiveRoles(made.victims);
+  choice.Trim(made);
+  choice.GiveRoles(made);
   return true;
 }
 
@@ -294,8 +304,8 @@ VictimChoice ChooseVictims(const Timeline& timeline, const std::vector<ThreadTot
   Choice choice(timeline, totals, window);
   VictimChoice made = Asked(timeline, choice, options, slice_threads);
   if (!made.by.empty()) {
-    choice.Trim(made.victims);
-    choice.GiveRoles(made.victims);
+    choice.Trim(made);
+    choice.GiveRoles(made);
     return made;
   }
   if (choice.OnlyTargets() && Found(timeline, choice, made)) {

@@ -40,6 +40,7 @@ struct VictimChoice {
   // threads found by how much they waited: an idle server waits, too.
   bool is_certain = true;
   std::vector<Victim> victims;  // those with most work and waiting first
+  std::vector<Victim> idle;     // of the same job, but with next to no work: not explained
 };
 
 // `slice_threads` are the threads with a slice that --slice asked for.

@@ -71,7 +71,7 @@ constexpr std::array kRules = {
              "as producer.busy", "look for sleeps, polling and back-off in that thread",
              "sched/sched_switch, sched/sched_waking, irq/*"},
     WalkRule{rule::kChild, "child", kNever, kNever, 0,
-             "the victim waited for a child process, which was at work",
+             "the victim waited for a child process, or a thread that it joined, which was at work",
              "waiting for a child is "
              "what a parent does",
              "look at the child", "sched/sched_switch, sched/sched_waking"},

@@ -146,7 +146,8 @@ int RunExplain(const ExplainVerbOptions& options) {
   if (!written.ok()) return Fail(written.error());
   const auto limit =
       options.fail_on == "crit" ? analysis::Level::kCritical : analysis::Level::kWarning;
-  return !options.fail_on.empty() && explanation->level >= limit ? kExitFound : kExitOk;
+  const bool is_bad = explanation->level >= limit || !explanation->is_conclusive;
+  return !options.fail_on.empty() && is_bad ? kExitFound : kExitOk;
 }
 
 }  // namespace
@@ -189,7 +190,8 @@ Action DeclareExplain(CLI::App& app) {
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "write to a file, whole or not at all")
       ->type_name("FILE");
-  app.add_option("--fail-on", options->fail_on, "exit with 3 when a finding is that bad")
+  app.add_option("--fail-on", options->fail_on,
+                 "exit with 3 when a finding is that bad, or nothing can be told")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"warn", "crit"}));
   app.add_flag("--show-sql", options->show_sql,

@@ -82,7 +82,7 @@ class Page {
   }
 
   void Verdict() {
-    const std::string_view level = LevelName(made_.level);
+    const std::string_view level = VerdictName(made_);
     Add("<div class=\"verdict level-{0}\"><span class=\"badge {0}\">{0}</span>{1}", level,
         E(made_.verdict));
     if (made_.level >= Level::kWarning) Command(made_.findings.front().remedy);

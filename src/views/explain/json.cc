@@ -147,7 +147,7 @@ std::string ExplainJson(const Explanation& made, const std::string& file) {
       {"by", made.selected_by}, {"text", made.selection}, {"reason", made.selection_reason}};
   const bool has_culprit = made.level >= Level::kWarning;
   json["verdict"] = {
-      {"level", LevelName(made.level)},
+      {"level", VerdictName(made)},
       {"finding", has_culprit ? Json(0) : Json(nullptr)},
       {"text", made.verdict},
       {"command", has_culprit ? TextOrNull(made.findings.front().remedy.command) : Json(nullptr)}};

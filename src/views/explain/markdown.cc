@@ -44,7 +44,7 @@ class Writer {
   explicit Writer(const Explanation& made) : made_(made) {}
 
   std::string Write(bool show_sql) {
-    Add("**{}** {}\n\n", LevelName(made_.level), E(made_.verdict));
+    Add("**{}** {}\n\n", VerdictName(made_), E(made_.verdict));
     if (made_.level >= Level::kWarning) Remedy(made_.findings.front().remedy);
     Victims();
     Add("## Culprits\n\n");

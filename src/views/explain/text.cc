@@ -72,7 +72,7 @@ class Printer {
   }
 
   void Verdict() {
-    Line("{}  {}", Painted(made_.level, fmt::format("{:<4}", Upper(LevelName(made_.level)))),
+    Line("{}  {}", Painted(made_.level, fmt::format("{:<4}", Upper(VerdictName(made_)))),
          SafeForTerminal(made_.verdict));
     if (made_.level < Level::kWarning) return;
     const Remedy& remedy = made_.findings.front().remedy;
