@@ -22,10 +22,11 @@ ALLOWED = {
     "analysis": {"base", "tables"},
     "health": {"base", "kernel"},
     "lab": {"base", "kernel"},
+    "stat": {"base", "kernel"},
     "views": {"base", "analysis", "tables", "profile"},
     "server": {"base", "analysis", "views", "load"},
     "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "profile", "analysis",
-            "health", "lab", "views", "server"},
+            "health", "lab", "stat", "views", "server"},
 }
 # Library headers that only one stage may see.
 ONLY_IN = {"duckdb.h": {"tables", "load", "query"}, "CLI/CLI.hpp": {"cli"}}

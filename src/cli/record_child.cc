@@ -3,22 +3,49 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "cli/verb.h"
-
-extern char** environ;
 
 namespace culprit::cli {
 namespace {
 
 int ExitStatusOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Status MakePipe(UniqueFd& read_end, UniqueFd& write_end) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return ErrnoError("make a pipe", "", errno);
+  read_end.Reset(fds[0]);
+  write_end.Reset(fds[1]);
+  return {};
+}
+
+// In the child, between fork and execve: only calls that are safe there.
+[[noreturn]] void RunChild(int gate, int failure, char* const* arguments) {
+  // Handlers are reset by execve; what is ignored (nohup) or blocked by us is not.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGQUIT}) {
+    signal(number, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  char byte;
+  ssize_t got;
+  do {
+    got = read(gate, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) _exit(125);  // nobody wants it to run
+  execvp(arguments[0], arguments);
+  const int error_number = errno;
+  [[maybe_unused]] const ssize_t wrote = write(failure, &error_number, sizeof(error_number));
+  _exit(127);
 }
 
 }  // namespace
@@ -68,29 +95,61 @@ void Background::Begun() {
 }
 
 Result<Command> Command::Start(const std::vector<std::string>& words) {
+  CULPRIT_ASSIGN(Command command, Prepare(words));
+  CULPRIT_TRY(command.Go());
+  return command;
+}
+
+Result<Command> Command::Prepare(const std::vector<std::string>& words) {
+  UniqueFd gate_read, gate_write, failure_read, failure_write;
+  CULPRIT_TRY(MakePipe(gate_read, gate_write));
+  CULPRIT_TRY(MakePipe(failure_read, failure_write));
   std::vector<std::string> copies = words;
   std::vector<char*> arguments;
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // The signals that the recorder takes through a descriptor are the command's own business.
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int failure =
-      posix_spawnp(&pid, arguments.front(), nullptr, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  if (failure != 0) {
-    Error error = ErrnoError("run", words.front(), failure);
-    if (failure == ENOENT) error.remedy = "name a program that is in PATH";
-    return error;
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoError("start", words.front(), errno);
+  if (pid == 0) {
+    gate_write.Reset();
+    RunChild(gate_read.get(), failure_write.get(), arguments.data());
   }
-  return Command(pid);
+  Command command(pid, words.front());
+  command.gate_ = std::move(gate_write);
+  command.failure_ = std::move(failure_read);
+  return command;
+}
+
+Command::Command(Command&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      name_(std::move(other.name_)),
+      gate_(std::move(other.gate_)),
+      failure_(std::move(other.failure_)),
+      is_gone_(other.is_gone_),
+      status_(other.status_),
+      usage_(other.usage_) {}
+
+Command::~Command() {
+  if (pid_ < 0 || is_gone_) return;
+  gate_.Reset();
+  static_cast<void>(Wait());
+}
+
+Status Command::Go() {
+  is_gone_ = true;
+  CULPRIT_TRY(WriteAll(gate_.get(), "g", "the command's gate"));
+  gate_.Reset();
+  int error_number = 0;
+  ssize_t got;
+  do {
+    got = read(failure_.get(), &error_number, sizeof(error_number));
+  } while (got < 0 && errno == EINTR);
+  if (got != ssize_t{sizeof(error_number)}) return {};
+  static_cast<void>(Wait());
+  Error error = ErrnoError("run", name_, error_number);
+  if (error_number == ENOENT) error.remedy = "name a program that is in PATH";
+  return error;
 }
 
 std::optional<int> Command::Reap(int options) {
@@ -98,7 +157,7 @@ std::optional<int> Command::Reap(int options) {
   int status = 0;
   pid_t got;
   do {
-    got = waitpid(pid_, &status, options);
+    got = wait4(pid_, &status, options, &usage_);
   } while (got < 0 && errno == EINTR);
   if (got == pid_) status_ = ExitStatusOf(status);
   if (got < 0) status_ = kExitFailure;  // reaped by somebody else: unknown

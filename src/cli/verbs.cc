@@ -93,6 +93,24 @@ constexpr std::array kVerbs = {
          "INPUT is told apart by its content. Totals add up: what is printed as the total is the "
          "sum of the roots and of the threads. What was lost or cannot be named is said below "
          "it.\n"},
+    Verb{"stat",
+         "[-a | -p PID[,PID] | -- COMMAND...] [--for TIME] [--interval TIME] [-e EVENTS]\n"
+         "  [--per-thread | --per-cpu] [--format FORMAT] [-o FILE]\n--list-thresholds",
+         "count what CPUs and the kernel do for a program, and say what it is bound by",
+         "  culprit stat -- python3 train.py         # a command, until it ends\n"
+         "  culprit stat -p 4711 --for 5s --per-thread\n"
+         "  sudo culprit stat -a --for 10s --interval 1s\n"
+         "  culprit stat -e LLC-loads,LLC-load-misses,r01c2:u -p 4711\n",
+         DeclareStat,
+         "Counts are those of perf events, scaled up when the CPU has too few counters for all of "
+         "them at a time (the share of time is shown); switches by kind, and whatever this user "
+         "may not count, come from /proc and wait4(2). What this CPU cannot count is said, and the "
+         "rest is read. Ratios are judged by the thresholds of --list-thresholds, and the one that "
+         "decided is named.\n\n"
+         "EVENTS are names as perf has them (cycles, L1-dcache-load-misses, sched:sched_switch), "
+         "PMU/event=1,umask=2/ or a name out of /sys/bus/event_source/devices/PMU/events, raw "
+         "numbers (r01c2) and names of libpfm4; :u and :k behind one count in user or kernel mode "
+         "only. A command's exit status is passed on; it gets ^C as without culprit.\n"},
     Verb{"preflight", "[--dir DIR] [--size SIZE] [--buffer SIZE] [--json]",
          "is everything there that a recording needs, and what helps where it is not",
          "  culprit preflight                             # before the first recording\n"

@@ -17,5 +17,6 @@ Action DeclareLab(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 Action DeclarePreflight(CLI::App& app);
 Action DeclareRecord(CLI::App& app);
+Action DeclareStat(CLI::App& app);
 
 }  // namespace culprit::cli
