@@ -48,6 +48,11 @@ Evidence WeighEvidence(const Timeline& timeline, std::span<const Walked> victims
                     "shares are of what was seen",
                     FormatCount(evidence.lost_events), evidence.lost.size()));
   }
+  if (timeline.has_own_threads_only()) {
+    evidence.notes.emplace_back(
+        "recorded without root: who else ran on the CPUs, and who woke whom, is not known; "
+        "record as root to see them");
+  }
   if (!evidence.has_irqs) {
     evidence.notes.emplace_back(
         "no interrupts were recorded: what ended a sleep cannot be told from a timer");

@@ -162,7 +162,14 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
   made.evidence = WeighEvidence(timeline, walked, made.window);
   CULPRIT_TRY(NoteMissingSwitches(connection, made.evidence));
   for (const WalkRule& rule : WalkRules()) {
-    made.examined.push_back(fmt::format("{}: {}", rule.id, rule.meaning));
+    // Most rules are about other programs or wakers.
+    constexpr std::string_view kOfOwnThreads[] = {rule::kOversubscribed, rule::kThrottled,
+                                                  rule::kBlocked, rule::kStopped};
+    const bool is_known = !timeline.has_own_threads_only() ||
+                          std::ranges::find(kOfOwnThreads, rule.id) != std::end(kOfOwnThreads);
+    made.examined.push_back(
+        is_known ? fmt::format("{}: {}", rule.id, rule.meaning)
+                 : fmt::format("{}: not examined: needs a recording as root", rule.id));
   }
   AddSqlFindings(connection, timeline, walked, made);
   SortFindings(walked, made.findings);

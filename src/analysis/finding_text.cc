@@ -363,7 +363,11 @@ class Words {
     if (finding_.victims.size() > 1) {
       finding_.evidence.push_back(fmt::format("{} victims in all", finding_.victims.size()));
     }
-    if (finding_.confidence_why.empty()) {
+    if (timeline_.has_own_threads_only()) {
+      // Of the rest of the machine, which may have had a larger share in it, nothing is known.
+      finding_.confidence = std::min(finding_.confidence, 0.6);
+      finding_.confidence_why = "only the recorded processes' switches are known";
+    } else if (finding_.confidence_why.empty()) {
       finding_.confidence_why = "every switch of that CPU is in the recording";
     }
   }

@@ -150,6 +150,8 @@ class Timeline {
     std::vector<LostGap> lost;
     std::vector<Throttled> throttled;  // in order of time
     std::vector<std::string> texts;    // [0] is empty
+    // Recorded without root: nothing is known of other processes' threads, and of no wakers.
+    bool has_own_threads_only = false;
   };
   explicit Timeline(Rows rows);
 
@@ -192,6 +194,7 @@ class Timeline {
   // The priority a thread ran with last; -1: it did not run.
   std::int16_t PriorityOf(Utid utid) const { return priorities_[utid]; }
   bool has_irqs() const { return has_irqs_; }
+  bool has_own_threads_only() const { return rows_.has_own_threads_only; }
   std::span<const LostGap> lost() const { return rows_.lost; }
   // The throttled time of the cgroup of the thread's process and of those around it.
   std::vector<Throttled> ThrottledOf(Utid utid) const;

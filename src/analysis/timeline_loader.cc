@@ -223,6 +223,11 @@ class Loader {
   }
 
   Status LoadLost() {
+    CULPRIT_TRY(ForEachRow(connection_,
+                           "SELECT count(*) FROM metadata WHERE name = 'sched_coverage'",
+                           [&](QueryResult& r, std::size_t row) {
+                             rows_.has_own_threads_only = r.Integer(0, row) > 0;
+                           }));
     return ForEachRow(
         connection_, "SELECT cpu, begin_ts, end_ts, events FROM lost_gap ORDER BY end_ts, cpu",
         [&](QueryResult& r, std::size_t row) {

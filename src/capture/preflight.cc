@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "capture/instance.h"
 #include "capture/kernel_session.h"
+#include "capture/own_threads/switch_ring.h"
 #include "capture/top_level_markers.h"
 #include "kernel/proc_scan.h"
 #include "kernel/proc_task.h"
@@ -38,6 +39,7 @@ class Preflighter {
   void CheckSymbols();
   void CheckPerfEvents();
   void CheckHardwareCounters();
+  void CheckLevel();
   void CheckPressure();
   void CheckMemory();
   void CheckDisk();
@@ -88,6 +90,7 @@ constexpr Check kChecks[] = {
     {"pressure", &Preflighter::CheckPressure},
     {"memory", &Preflighter::CheckMemory},
     {"disk", &Preflighter::CheckDisk},
+    {"level", &Preflighter::CheckLevel},
 };
 
 std::vector<PreflightFinding> Preflighter::Run() {
@@ -344,6 +347,29 @@ void Preflighter::CheckDisk() {
 }
 
 }  // namespace
+
+// Which of the three ways of recording this place allows, and what the next one needs.
+void Preflighter::CheckLevel() {
+  const bool machine = std::ranges::none_of(findings_, [](const PreflightFinding& finding) {
+    return finding.readiness == Readiness::kMissing && finding.check != "disk" &&
+           finding.check != "memory";
+  });
+  if (machine) return Ready("1 of 3: the whole machine, by tracefs");
+  const std::string next =
+      "for the whole machine: root or CAP_SYS_ADMIN; in a container --privileged, or --cap-add "
+      "SYS_ADMIN with --pid=host and tracefs mounted";
+  if (!is_real()) return Less("own processes: not tried", next);
+  const Status switches = SwitchRings::Probe();
+  if (switches) {
+    return Less(
+        "2 of 3: your own processes (record --pid PID, record -- COMMAND), with exact switches by "
+        "perf events",
+        next);
+  }
+  Less("3 of 3: your own processes (record --pid PID, record -- COMMAND), sampled from /proc: " +
+           switches.error().what,
+       "for exact switches: " + switches.error().remedy + "; " + next);
+}
 
 std::string_view ReadinessName(Readiness readiness) {
   switch (readiness) {

@@ -77,6 +77,9 @@ struct RecordConfig {
   bool markers_from_top_level = false;
   // Record only these processes with all their threads and later children; none is all.
   std::vector<std::int32_t> pids;
+  // Without root: the states of these processes, and of a command, by what any user may see of his
+  // own (own_threads.h); no kernel events.
+  bool own_threads = false;
   // Switches and wakings in columns (CompactSched): a third of the file size.
   bool compact_sched = true;
   // Names for the addresses in kernel stacks and events.

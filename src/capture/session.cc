@@ -48,6 +48,9 @@ Result<std::unique_ptr<Session>> Session::Start(RecordConfig config, Options opt
     CULPRIT_TRY(session->drain_->StartReader());
   }
   CULPRIT_ASSIGN(session->pollers_, Pollers::Start(wanted, *session->packets_));
+  if (wanted.own_threads) {
+    CULPRIT_ASSIGN(session->own_threads_, OwnThreads::Start(wanted.clock, wanted.pids));
+  }
   return session;
 }
 
@@ -116,9 +119,10 @@ void Session::WriteHead(PacketSpool& packets) const {
   if (!notes.empty()) packets.AppendLasting(ProcessNotesPacket(config_.clock, notes));
 }
 
-void Session::NoteTarget(std::int32_t pid) {
+Status Session::NoteTarget(std::int32_t pid) {
   targets_.push_back({kNoteTarget, pid, "command"});
   packets_->AppendLasting(ProcessNotesPacket(config_.clock, {targets_.back()}));
+  return own_threads_ ? own_threads_->Watch(pid) : Status();
 }
 
 std::uint64_t Session::LostEvents() const {
@@ -189,6 +193,11 @@ Result<Segment> Session::Finish() {
   segment.begin = segment_begin_;
   if (kernel_) CULPRIT_TRY(kernel_->Stop());
   segment.end = NowBoottime();
+  if (own_threads_) {
+    own_threads_->Finish(*packets_);
+    notes_.insert(notes_.end(), own_threads_->notes().begin(), own_threads_->notes().end());
+    own_threads_.reset();
+  }
   pollers_->Stop();
   packets_->Append(ClockSnapshotPacket(config_.clock));
   if (config_.processes.at_stop) {

@@ -14,6 +14,7 @@
 #include "capture/drain.h"
 #include "capture/guardian.h"
 #include "capture/kernel_session.h"
+#include "capture/own_threads/own_threads.h"
 #include "capture/packet_spool.h"
 #include "capture/pollers.h"
 #include "capture/process_notes.h"
@@ -64,7 +65,7 @@ class Session {
   int guardian_fd() const { return guardian_ ? guardian_->death_fd() : -1; }
   [[nodiscard]] Status RenewGuardian();
   // A process that the recording is about: a command that it was made for.
-  void NoteTarget(std::int32_t pid);
+  [[nodiscard]] Status NoteTarget(std::int32_t pid);
 
   // What was recorded up to now; the recording goes on without losing an event.
   Result<Segment> NextSegment();
@@ -90,6 +91,7 @@ class Session {
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<PacketSpool> packets_;
   std::unique_ptr<Pollers> pollers_;
+  std::unique_ptr<OwnThreads> own_threads_;
   TimeNs begin_;
   TimeNs segment_begin_;
 };

@@ -50,7 +50,10 @@ int RunPreflight(const Options& options) {
         fmt::print("{:<8} {:<18} -> {}\n", "", "", SafeForTerminal(finding.remedy));
       }
     }
-    fmt::print("\n{}\n", possible ? "ready to record" : "not ready to record");
+    fmt::print("\n{}\n",
+               possible ? "ready to record"
+                        : "not ready to record the machine; what this user may record of his own: "
+                          "see level");
   }
   return possible ? kExitOk : kExitFailure;
 }

@@ -35,7 +35,25 @@ int Record(const RecordOptions& options) {
         });
     return may_be_event ? Fail(tracefs.error()) : Fail(plan.error(), kExitUsage);
   }
-  if (!tracefs && !plan->config.events.empty()) return Fail(tracefs.error());
+  capture::RecordConfig& config = plan->config;
+  if (!tracefs && !config.events.empty()) {
+    // One's own processes can be recorded without tracefs, by other means and with less in it.
+    const bool has_target = !config.pids.empty() || !plan->command.empty();
+    const bool is_plain = config.fill_policy == capture::FillPolicy::kDrain &&
+                          plan->rotate.value == 0 && options.config_path.empty();
+    if (!has_target || !is_plain) {
+      Error error = tracefs.error();
+      error.remedy += has_target ? "; --ring, --rotate, --stop-when-full and -c want tracefs"
+                                 : "; or record your own processes: --pid PID or -- COMMAND";
+      return Fail(error);
+    }
+    config.events.clear();
+    config.markers = config.d_state_stacks = false;
+    config.own_threads = true;
+    plan->warnings.push_back(
+        "no tracefs for this user: only the threads of the given processes are recorded; what more "
+        "there would be and how: culprit preflight");
+  }
   return RunRecording(options, std::move(plan).value());
 }
 

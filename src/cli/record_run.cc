@@ -171,15 +171,19 @@ int Recording::Begin() {
   Register("recording");
 
   if (!plan_.command.empty()) {
-    auto command = Command::Start(plan_.command);
-    if (!command) {
+    const auto fail = [this](const Error& error, int status) {
       session_.reset();
       if (registry_) registry_->Remove(entry_.recorder.pid);
-      constexpr int kNotFound = 127;  // as shells say it
-      return Fail(command.error(), kNotFound);
-    }
+      return Fail(error, status);
+    };
+    auto command = Command::Prepare(plan_.command);
+    if (!command) return fail(command.error(), kExitFailure);
     command_.emplace(std::move(command).value());
-    session_->NoteTarget(command_->pid());
+    if (const Status noted = session_->NoteTarget(command_->pid()); !noted) {
+      return fail(noted.error(), kExitFailure);
+    }
+    constexpr int kNotFound = 127;  // as shells say it
+    if (const Status gone = command_->Go(); !gone) return fail(gone.error(), kNotFound);
   }
   if (rotates()) {
     rotation_ = std::make_unique<capture::Rotation>(
@@ -353,9 +357,13 @@ int Recording::FinishFile() {
   summary.ended_by = ended_by_;
   summary.notes = plan_.warnings;
   summary.cost.cpu_recording = {OwnCpuTime().value - cpu_at_begin_.value};
+  const std::size_t said = session_->notes().size();
   auto segment = session_->Finish();
   if (!segment) return FailLate(segment.error());
   summary.notes.insert(summary.notes.end(), session_->notes().begin(), session_->notes().end());
+  for (std::size_t i = said; i < session_->notes().size() && !options_.quiet; ++i) {
+    if (!background_) Say(session_->notes()[i]);
+  }
   session_.reset();
   capture::WriteOptions write;
   write.keep_old = plan_.keep_old;

@@ -39,7 +39,10 @@ constexpr std::array kVerbs = {
         "Without --ring and --stop-when-full every event is kept: full buffers are moved to a file "
         "without a name beside the output, and made into the trace after the stop.\n\n"
         "Whatever becomes of the recorder, a guardian process removes its trace instance from the "
-        "kernel; --cleanup does the same by hand.\n"},
+        "kernel; --cleanup does the same by hand.\n\n"
+        "Without root, --pid and COMMAND record the threads of these processes alone: exact "
+        "switches where perf events are allowed, else samples of /proc. The file says which "
+        "(docs/own_threads.md).\n"},
     Verb{"explain",
          "[--thread GLOB | --process GLOB | --pid PID | --tid TID | --slice GLOB]\n"
          "  [--from TIME] [--to TIME] [--format FORMAT] [-o FILE] [--fail-on LEVEL] TRACE\n"

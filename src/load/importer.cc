@@ -475,7 +475,8 @@ void Importer::Blocked(const EventContext& context, const StackTable::Stack& sta
 }
 
 void Importer::ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedState state,
-                         std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait) {
+                         std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait,
+                         ToldRun run) {
   const bool is_running = state == tables::kStateRunning && cpu.has_value();
   state_rows_.Append({.id = 0,
                       .utid = utid,
@@ -489,7 +490,7 @@ void Importer::ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedStat
                       .state = state,
                       .irq_context = Irq::kUnknown,
                       .io_wait = static_cast<std::int8_t>(io_wait)});
-  if (!is_running) return;
+  if (!is_running || !run.has_sched_row) return;
   sched_.Seen(*cpu, ts);
   sched_rows_.Append({.id = 0,
                       .cpu = *cpu,
@@ -498,7 +499,7 @@ void Importer::ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedStat
                       .utid = utid,
                       .upid = kNone,
                       .priority = 0,
-                      .end_state = kNoState});
+                      .end_state = run.end_state});
 }
 
 void Importer::EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std::int64_t> count) {

@@ -110,8 +110,17 @@ class Importer {
   void EventsLost(std::uint32_t cpu, std::int64_t ts, std::optional<std::int64_t> count);
   void Counter(std::int64_t ts, TrackId track, double value);
   // A state that the trace tells as it is, and where it was running.
+  struct ToldRun {
+    SchedState end_state = kNoState;
+    bool has_sched_row = true;
+  };
   void ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedState state,
-                 std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait);
+                 std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait,
+                 ToldRun run);
+  void ToldState(std::int64_t ts, std::int64_t dur, Utid utid, SchedState state,
+                 std::optional<std::uint32_t> cpu, StringId blocked_function, int io_wait) {
+    ToldState(ts, dur, utid, state, cpu, blocked_function, io_wait, ToldRun());
+  }
   // Everything leaves for the sinks.
   void Finish();
 

@@ -14,6 +14,7 @@
 #include "load/raw_writer.h"
 #include "load/sinks.h"
 #include "load/table_writers.h"
+#include "load/told_states.h"
 #include "load/trace_index.h"
 #include "tables/database.h"
 #include "tables/schema.h"
@@ -262,6 +263,7 @@ Result<LoadSummary> LoadPerfetto(const tracefile::TraceFile& file, tables::Datab
   PerfettoPass pass(index, importer, packets, loading.raw(), Loading::DecodersOf(options));
   pass.Run(
       [&](std::uint64_t bytes, std::uint64_t events) { return loading.KeepGoing(bytes, events); });
+  ImportToldStates(index, importer, packets.metadata());
   CULPRIT_TRY(loading.Finish(index, packets));
   LoadSummary summary = Summarise(file, index, importer);
   summary.format = "perfetto";

@@ -115,6 +115,20 @@ constexpr StatKind kKinds[] = {
     {"block_completions_unmatched", kInfo, false,
      "completions of requests whose start was not seen"},
     {"interned_stack_missing", kError, false, "stacks that refer to unknown frames"},
+    // Of recordings without root.
+    {"own_threads", kInfo, true,
+     "threads that sched and thread_state are about: a CPU or thread without rows is not known"},
+    {"own_threads_looks", kInfo, true, "looks at their states in /proc"},
+    {"own_threads_waits", kInfo, true, "their waits"},
+    {"own_threads_waits_without_kind", kInfo, true,
+     "of these, waits too short for a look: called S, with no function"},
+    {"own_threads_waits_shared", kInfo, true,
+     "of these, waits that share the run delay of one window evenly"},
+    {"own_threads_waits_unsplit", kInfo, true,
+     "of these, waits with no look behind them: time in which they stood ready counts as blocked"},
+    {"own_threads_lost", kDataLoss, true, "switches or samples that there was no room for"},
+    {"own_threads_unknown", kDataLoss, true,
+     "stretches between records that do not fit: the state is NULL"},
     {"ftrace_text_lines_skipped", kInfo, false, "lines of an ftrace text that are no events"},
 };
 

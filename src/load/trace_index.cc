@@ -430,6 +430,12 @@ void Indexer::CulpritData(std::string_view body) {
         if (part.id() == Data::LostGap::kEvents) gap.events = part.i64();
       }
       index_.lost_gaps.push_back(gap);
+    } else if (field.id() == Data::kToldStates) {
+      index_.told.states.push_back(field.bytes());
+    } else if (field.id() == Data::kToldThreads) {
+      index_.told.threads.push_back(field.bytes());
+    } else if (field.id() == Data::kOwnThreads) {
+      index_.told.coverage = field.bytes();
     } else if (field.id() == Data::kProcessNotes) {
       ProcessNote note;
       ProtoReader part(field.bytes());

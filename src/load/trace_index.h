@@ -63,6 +63,13 @@ struct ProcessNote {
   std::string_view text;
 };
 
+// What a recording without root says of its threads, to be read in detail (told_states.h).
+struct ToldData {
+  std::vector<std::string_view> threads;  // CulpritData.ToldThread
+  std::vector<std::string_view> states;   // CulpritData.ToldState
+  std::optional<std::string_view> coverage;
+};
+
 struct ClockSnapshotRow {
   std::int64_t ts = 0;
   std::uint32_t clock_id = 0;
@@ -84,6 +91,7 @@ struct TraceIndex {
   std::vector<ClockSnapshotRow> clock_snapshots;
   std::vector<LostGap> lost_gaps;
   std::vector<ProcessNote> process_notes;
+  ToldData told;
   std::vector<PerfStream> perf_streams;
   std::vector<std::string_view> module_symbols;  // ModuleSymbols
   std::vector<std::string_view> untimed;         // whole packets: system info, config, stats, CPUs
