@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tracefile/fields.h"
+#include "tracefile/own_threads_fields.h"
 #include "tracefile/proto_reader.h"
 
 namespace culprit::load {

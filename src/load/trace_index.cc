@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tracefile/fields.h"
+#include "tracefile/own_threads_fields.h"
 #include "tracefile/packet_walker.h"
 #include "tracefile/proto_reader.h"
 

@@ -576,41 +576,7 @@ enum : std::uint32_t {
   kEventFormats = 1,  // repeated EventFormat, once at the start of the trace
   kLostGaps = 4,      // repeated LostGap, once at the end
   kProcessNotes = 5,  // repeated ProcessNote, at any time
-  kToldThreads = 6,   // repeated ToldThread: of a recording without root
-  kToldStates = 7,    // repeated ToldState, by time
-  kOwnThreads = 8,    // OwnThreads, once: what ToldStates cover and how exact they are
 };
-// A thread that ToldStates are about.
-namespace ToldThread {
-enum : std::uint32_t { kTid = 1, kPid = 2, kName = 3 };
-}
-// What a thread did, as the recorder worked it out: a row of thread_state, and of sched when it
-// ran.
-namespace ToldState {
-enum : std::uint32_t {
-  kTs = 1,   // ns, the trace's clock
-  kDur = 2,  // -1: it went on when the recording ended
-  kTid = 3,
-  kState = 4,  // "Running", "R", "R+", "S", "D" ...; absent: not known
-  kCpu = 5,
-  kEndState = 6,         // of Running: what came then
-  kBlockedFunction = 7,  // wchan
-  kIsSampled = 8,        // from samples of /proc: no row of sched
-};
-}
-namespace OwnThreads {
-enum : std::uint32_t {
-  kHasSwitches = 1,  // exact, by perf events; else all is sampled
-  kThreads = 2,
-  kRounds = 3,  // looks at /proc
-  kWaits = 4,
-  kWaitsWithoutKind = 5,  // too short for a look: called S
-  kWaitsShared = 6,       // several between two looks share their run delay
-  kWaitsUnsplit = 7,      // no look behind it: all of it counts as blocked
-  kLost = 8,
-  kUnknown = 9,  // stretches between records that do not fit
-};
-}
 // An event's format file as the traced kernel gave it: field layout, and the print fmt from which
 // the task states are decoded.
 namespace EventFormat {

@@ -23,6 +23,7 @@
 #include "kernel/proc_scan.h"
 #include "kernel/proc_task.h"
 #include "tracefile/fields.h"
+#include "tracefile/own_threads_fields.h"
 
 namespace culprit::capture {
 namespace {
@@ -83,6 +84,9 @@ class OwnThreads::Recorder {
   void Drain();
   Status WatchLocked(std::int32_t pid);
   std::int64_t Now() const { return static_cast<std::int64_t>(NowNs(clock_)); }
+  std::string ThreadCount() const {
+    return threads_.size() == 1 ? "one thread" : FormatCount(threads_.size()) + " threads";
+  }
   std::uint32_t WchanOf(const std::string& directory);
   void WriteStates(const ToldStates& told, PacketSpool& packets) const;
   void WriteCoverage(const ToldStates& told, PacketSpool& packets) const;
@@ -152,8 +156,9 @@ Status OwnThreads::Recorder::WatchLocked(std::int32_t pid) {
 }
 
 void OwnThreads::Recorder::Add(std::int32_t pid, std::int32_t tid) {
-  if (threads_.contains(tid)) return;
   Watched& thread = threads_[tid];
+  if (!thread.directory.empty() && thread.alive) return;
+  thread = Watched();  // new, or another one of a tid that was over
   thread.pid = pid;
   thread.directory = fmt::format("/proc/{}/task/{}", pid, tid);
   if (auto fd = OpenFile(thread.directory + "/schedstat", O_RDONLY)) {
@@ -341,8 +346,8 @@ void OwnThreads::Recorder::Finish(PacketSpool& packets) {
     std::stable_sort(switches_.begin(), switches_.end(), by_time);
     told = StatesOfSwitches(begin_, end_, switches_, samples_);
     notes_.push_back(fmt::format(
-        "switches of {} threads are exact; what they waited for is from /proc, {} times{}",
-        threads_.size(), FormatCount(rounds_),
+        "switches of {} are exact; what they waited for is from /proc, {} times{}", ThreadCount(),
+        FormatCount(rounds_),
         told.waits == 0
             ? ""
             : fmt::format(": {} of {} waits were too short to be met",
@@ -353,9 +358,9 @@ void OwnThreads::Recorder::Finish(PacketSpool& packets) {
   } else {
     told = StatesOfSamples(begin_, end_, samples_);
     notes_.push_back(fmt::format(
-        "states of {} threads are sampled from /proc, {} times: how long they ran and stood ready "
+        "states of {} are sampled from /proc, {} times: how long they ran and stood ready "
         "is the kernel's count, in which order within 10 ms is not known",
-        threads_.size(), FormatCount(rounds_)));
+        ThreadCount(), FormatCount(rounds_)));
   }
   if (dropped_ > 0) notes_.push_back(FormatCount(dropped_) + " records came after memory was full");
   WriteCoverage(told, packets);

@@ -139,6 +139,11 @@ Status SwitchRings::Watch(std::int32_t tid) {
     const int opened = OpenEvent(clock_id_, tid, ring.cpu);
     if (opened == -ESRCH) return {};
     if (opened == -ENODEV) continue;  // the CPU is offline now
+    if (opened == -EACCES || opened == -EPERM) {
+      // Our own threads may be watched (Probe), so it is whose it is.
+      return Error{"thread " + std::to_string(tid) + " may not be watched by this user",
+                   "record as its owner, or as root"};
+    }
     if (opened < 0) return Refused(-opened);
     UniqueFd fd(opened);
     if (ring.pages == nullptr) {
