@@ -102,14 +102,26 @@ class Builder {
     }
   }
 
+  // What of the sample lies between --from and --to: all or nothing of a moment, a part of a span.
+  std::int64_t WeightInWindow(const Sample& sample) const {
+    std::int64_t begin = sample.ts - begin_ts_;
+    if (!profile_.metrics[sample.metric].is_span) {
+      const bool is_out = (selection_.from && begin < selection_.from->value) ||
+                          (selection_.to && begin >= selection_.to->value);
+      return is_out ? 0 : sample.weight;
+    }
+    std::int64_t end = begin + sample.weight;
+    if (selection_.from) begin = std::max(begin, selection_.from->value);
+    if (selection_.to) end = std::min(end, selection_.to->value);
+    return std::max<std::int64_t>(0, end - begin);
+  }
+
   bool IsSelected(const Sample& sample) const {
     if (!chosen_[sample.thread] || sample.weight < selection_.min_weight) return false;
     if (!selection_.cpus.empty() &&
         std::ranges::find(selection_.cpus, sample.cpu) == selection_.cpus.end()) {
       return false;
     }
-    if (selection_.from && sample.ts - begin_ts_ < selection_.from->value) return false;
-    if (selection_.to && sample.ts - begin_ts_ >= selection_.to->value) return false;
     if (!selection_.states.empty() && selection_.states.find(sample.state) == std::string::npos) {
       return false;
     }
@@ -126,12 +138,14 @@ class Builder {
     std::vector<bool> seen(profile_.threads.size());
     for (const Sample& sample : profile_.samples) {
       if (sample.metric != tree_.metric) continue;
-      if (!IsSelected(sample)) {
+      const std::int64_t weight = WeightInWindow(sample);
+      const bool is_outside = weight == 0 && sample.weight != 0;
+      if (is_outside || !IsSelected(sample)) {
         ++tree_.samples_left_out;
         continue;
       }
       Sum& sum = sums[{NodeOf(GroupOf(sample), filter_.Mapped(sample.stack)), sample.thread}];
-      sum.weight += sample.weight;
+      sum.weight += weight;
       ++sum.samples;
       ++tree_.samples;
       if (!seen[sample.thread]) ++tree_.threads;

@@ -79,6 +79,7 @@ std::string_view BaseName(std::string_view path) {
 
 bool IsKernelModule(std::string_view module) {
   const std::string_view base = BaseName(module);
+  if (module == "/kernel") return true;  // what Perfetto calls it
   if (base.starts_with("vmlinux") || base.ends_with(".ko") ||
       base.find(".ko.") != std::string_view::npos) {
     return true;

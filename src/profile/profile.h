@@ -63,8 +63,9 @@ struct Thread {
 
 // What the weights of samples count.
 struct Metric {
-  std::string name;  // "cycles", "off-cpu", "alloc_space"
-  std::string unit;  // "ns", "bytes", "samples"; empty: events of that name
+  std::string name;      // "cycles", "off-cpu", "alloc_space"
+  std::string unit;      // "ns", "bytes", "samples"; empty: events of that name
+  bool is_span = false;  // a sample lasts from its time on for its weight: a wait
 };
 
 struct Sample {

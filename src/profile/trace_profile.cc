@@ -159,32 +159,45 @@ class TraceReader {
     return found->second;
   }
 
-  // Perfetto's table has no weight and no event: then a sample counts one. Ours may say more.
+  // A sample whose weight is not known counts one.
   Status ReadSamples() {
     if (!HasRows("perf_sample")) return {};
-    return ForEachRow(
-        "SELECT * FROM perf_sample ORDER BY ts, id",
-        [this](const tables::QueryResult& result, const Columns& columns, std::size_t row) {
+    std::int64_t incomplete = 0;
+    std::string sql(QueryText("samples.sql"));
+    sql.replace(sql.find("WHERE $1"), 8,
+                options_.type.starts_with("counter:") ? "WHERE true" : "WHERE false");
+    CULPRIT_TRY(ForEachRow(
+        sql, [&](const tables::QueryResult& result, const Columns& columns, std::size_t row) {
           const std::size_t callsite = columns.At("callsite_id");
           const auto thread = ThreadOf(result.Integer(columns.At("utid"), row));
           if (!thread) return;
-          const auto period = columns.Find("period");
-          const auto event = columns.Find("event");
-          const bool has_period = period && !result.IsNull(*period, row);
-          const std::string name(event && !result.IsNull(*event, row) ? result.Text(*event, row)
-                                                                      : "samples");
-          const bool is_time = name.starts_with("cpu-clock") || name.starts_with("task-clock");
-          const std::string_view unit = !has_period ? "samples" : is_time ? "ns" : "";
+          if (!result.IsNull(columns.At("unwind_error"), row)) ++incomplete;
+          const std::size_t period = columns.At("period");
+          const std::size_t unit = columns.At("unit");
+          const bool has_period = !result.IsNull(period, row);
+          const bool is_time = !result.IsNull(unit, row) && result.Text(unit, row) == "ns";
           const std::size_t cpu = columns.At("cpu");
           profile_.samples.push_back(
               {.ts = result.Integer(columns.At("ts"), row),
-               .weight = has_period ? std::max<std::int64_t>(1, result.Integer(*period, row)) : 1,
+               .weight = has_period ? std::max<std::int64_t>(1, result.Integer(period, row)) : 1,
                .stack = result.IsNull(callsite, row) ? 0 : StackOf(result.Integer(callsite, row)),
                .thread = *thread,
                .cpu = result.IsNull(cpu, row) ? -1
                                               : static_cast<std::int32_t>(result.Integer(cpu, row)),
-               .metric = profile_.InternMetric(name, unit).value_or(0)});
-        });
+               .metric =
+                   profile_
+                       .InternMetric(result.Text(columns.At("event"), row), !has_period ? "samples"
+                                                                            : is_time   ? "ns"
+                                                                                        : "")
+                       .value_or(0)});
+        }));
+    if (incomplete > 0) {
+      profile_.notes.push_back(
+          {fmt::format("{} stacks end before their root (perf_sample.unwind_error)",
+                       FormatCount(static_cast<std::uint64_t>(incomplete))),
+           false});
+    }
+    return {};
   }
 
   Status ReadWaits(const std::string& type) {
@@ -199,6 +212,7 @@ class TraceReader {
            false});
     }
     const auto metric = profile_.InternMetric(type, "ns").value_or(0);
+    profile_.metrics[metric].is_span = true;
     const std::string_view weight_column = type == "off-cpu"    ? "off_cpu"
                                            : type == "runnable" ? "runnable"
                                                                 : "wait";
@@ -208,19 +222,28 @@ class TraceReader {
           const auto thread = ThreadOf(result.Integer(columns.At("utid"), row));
           const std::int64_t weight = result.Integer(columns.At(weight_column), row);
           if (!thread || weight <= 0) return;
+          // Whoever waited and then stood ready did so in that order.
+          const std::int64_t begin =
+              result.Integer(columns.At("ts"), row) +
+              (type == "runnable" ? result.Integer(columns.At("wait"), row) : 0);
+          const std::size_t cpu = columns.At("cpu");
           const std::size_t callsite = columns.At(type == "waker" ? "waker" : "callsite");
           const std::string_view state = result.Text(columns.At("state"), row);
           StackId stack = result.IsNull(callsite, row) ? 0 : StackOf(result.Integer(callsite, row));
           if (stack == 0)
             stack = StateStack(type == "waker" ? "no stack of a waker" : StateName(state));
-          profile_.samples.push_back({.ts = result.Integer(columns.At("ts"), row),
-                                      .weight = weight,
-                                      .stack = stack,
-                                      .thread = *thread,
-                                      .metric = metric,
-                                      .state = state.empty() ? '\0' : state.front()});
+          profile_.samples.push_back(
+              {.ts = begin,
+               .weight = weight,
+               .stack = stack,
+               .thread = *thread,
+               .cpu = result.IsNull(cpu, row) ? -1
+                                              : static_cast<std::int32_t>(result.Integer(cpu, row)),
+               .metric = metric,
+               .state = state.empty() ? '\0' : state.front()});
         }));
-    if (type == "wait" && !options_.all) SetIdleAside();
+    if (type == "wait" && !options_.all) CULPRIT_TRY(SetIdleAside());
+    if (has_stacks) CULPRIT_TRY(SayWhoIsNotWatched());
     return {};
   }
 
@@ -240,13 +263,9 @@ class TraceReader {
 
   // Threads that wait in one place for nearly the whole trace: workers without work. They are
   // counted, not drawn.
-  void SetIdleAside() {
-    std::int64_t begin = INT64_MAX;
-    std::int64_t end = INT64_MIN;
-    for (const Sample& sample : profile_.samples) {
-      begin = std::min(begin, sample.ts);
-      end = std::max(end, sample.ts + sample.weight);
-    }
+  Status SetIdleAside() {
+    CULPRIT_ASSIGN(const auto length, connection_.QueryInteger(
+                                          "SELECT max(end_ts) - min(start_ts) FROM trace_bounds"));
     std::unordered_map<std::uint64_t, std::int64_t> by_place;  // (thread, stack)
     for (const Sample& sample : profile_.samples) {
       if (sample.state == 'D') continue;
@@ -256,14 +275,13 @@ class TraceReader {
     std::size_t count = 0;
     for (const auto& [place, weight] : by_place) {
       const auto thread = static_cast<ThreadId>(place >> 32U);
-      if (idle[thread] ||
-          static_cast<double>(weight) < kIdleShare * static_cast<double>(end - begin)) {
+      if (idle[thread] || static_cast<double>(weight) < kIdleShare * static_cast<double>(length)) {
         continue;
       }
       idle[thread] = true;
       ++count;
     }
-    if (count == 0) return;
+    if (count == 0) return {};
     std::int64_t aside_ns = 0;
     for (const Sample& sample : profile_.samples) {
       if (idle[sample.thread]) aside_ns += sample.weight;
@@ -275,6 +293,21 @@ class TraceReader {
                      count, 100 * kIdleShare, FormatDuration({aside_ns})),
          false});
     if (profile_.samples.empty()) profile_.notes.back().text += "; nothing else waited";
+    return {};
+  }
+
+  // Stacks of switches are recorded of chosen processes; the others waited, too.
+  Status SayWhoIsNotWatched() {
+    CULPRIT_ASSIGN(const auto others,
+                   connection_.QueryInteger("SELECT count(DISTINCT utid) FROM thread_state "
+                                            "WHERE utid NOT IN (SELECT utid FROM offcpu_sample)"));
+    if (others > 0) {
+      profile_.notes.push_back(
+          {fmt::format("{} threads whose switches were not sampled are not shown",
+                       FormatCount(static_cast<std::uint64_t>(others))),
+           false});
+    }
+    return {};
   }
 
   // Lost data of the trace, as every view shows it.
