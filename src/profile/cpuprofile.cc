@@ -25,7 +25,7 @@ struct Node {
 
 class Decoder {
  public:
-  explicit Decoder(const ReadOptions& options) : options_(options) {
+  Decoder() {
     profile_.format = ".cpuprofile";
     metric_ = profile_.InternMetric("time", "ns").value_or(0);
     thread_ = profile_.AddThread({});
@@ -160,7 +160,6 @@ class Decoder {
          .metric = metric_});
   }
 
-  [[maybe_unused]] const ReadOptions& options_;
   Profile profile_;
   std::vector<Node> nodes_;
   std::unordered_map<std::int64_t, std::size_t> index_;  // of id
@@ -171,13 +170,10 @@ class Decoder {
 
 }  // namespace
 
-Result<Profile> ReadCpuProfile(std::string_view json, const ReadOptions& options) {
+Result<Profile> ReadCpuProfile(std::string_view json, const ReadOptions&) {
   simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  if (const auto failure = parser.parse(json.data(), json.size()).get(root); failure) {
-    return Error{std::string("the JSON is damaged: ") + simdjson::error_message(failure), ""};
-  }
-  return Decoder(options).Read(root);
+  CULPRIT_ASSIGN(const auto root, ParseJson(parser, json));
+  return Decoder().Read(root);
 }
 
 }  // namespace culprit::profile

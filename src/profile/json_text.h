@@ -6,9 +6,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace culprit::profile {
+
+// The root of a text; it lives as long as the parser.
+inline Result<simdjson::dom::element> ParseJson(simdjson::dom::parser& parser,
+                                                std::string_view json) {
+  simdjson::dom::element root;
+  if (const auto failure = parser.parse(json.data(), json.size()).get(root); failure) {
+    return Error{std::string("the JSON is damaged: ") + simdjson::error_message(failure), ""};
+  }
+  return root;
+}
 
 inline std::optional<simdjson::dom::element> Member(simdjson::dom::element object,
                                                     std::string_view key) {

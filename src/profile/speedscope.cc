@@ -164,10 +164,7 @@ class Decoder {
 
 Result<Profile> ReadSpeedscope(std::string_view json, const ReadOptions& options) {
   simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  if (const auto failure = parser.parse(json.data(), json.size()).get(root); failure) {
-    return Error{std::string("the JSON is damaged: ") + simdjson::error_message(failure), ""};
-  }
+  CULPRIT_ASSIGN(const auto root, ParseJson(parser, json));
   return Decoder(options).Read(root);
 }
 
