@@ -91,10 +91,13 @@ void AddVerdict(Explanation& made) {
 }
 
 // Without switches nothing is known of any thread's time; that is no good health.
-Status CheckSwitches(tables::Connection& connection, Interval window, Interval trace) {
+Status CheckSwitches(tables::Connection& connection, bool has_own_threads_only, Interval window,
+                     Interval trace) {
+  // Samples of one's own threads tell their states without a switch.
+  const std::string_view table = has_own_threads_only ? "thread_state" : "sched";
   const auto count_in = [&](Interval time) {
     return connection.QueryInteger(
-        fmt::format("SELECT count(*) FROM sched WHERE ts < {} AND (dur < 0 OR ts + dur > {})",
+        fmt::format("SELECT count(*) FROM {} WHERE ts < {} AND (dur < 0 OR ts + dur > {})", table,
                     time.end, time.begin));
   };
   CULPRIT_ASSIGN(const auto seen, count_in(window));
@@ -137,7 +140,8 @@ Result<Explanation> Explain(tables::Connection& connection, const ExplainOptions
   made.trace = timeline.window();
   std::vector<Interval> times = {options.window.length() > 0 ? Intersect(options.window, made.trace)
                                                              : made.trace};
-  CULPRIT_TRY(CheckSwitches(connection, times.front(), made.trace));
+  CULPRIT_TRY(
+      CheckSwitches(connection, timeline.has_own_threads_only(), times.front(), made.trace));
   std::vector<Utid> slice_threads;
   if (!options.slice_glob.empty()) {
     CULPRIT_TRY(LoadSlices(connection, options.slice_glob, times.front(), times, slice_threads));
