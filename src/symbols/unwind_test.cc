@@ -68,7 +68,7 @@ __attribute__((noinline, no_sanitize("address"))) void Take(State& state) {
         REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15}) {
     state.registers.push_back(static_cast<std::uint64_t>(of[which]));
   }
-  state.stack.resize(8192);
+  state.stack.resize(2048);  // less than what lies above in any program
   const auto* from = reinterpret_cast<const std::byte*>(of[REG_RSP]);  // NOLINT
   for (std::size_t i = 0; i < state.stack.size(); ++i) state.stack[i] = from[i];
   state.callers.push_back(reinterpret_cast<std::uint64_t>(__builtin_return_address(0)));
