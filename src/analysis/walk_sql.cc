@@ -16,7 +16,7 @@ constexpr std::string_view kWalk = R"(WITH RECURSIVE walk AS (
   JOIN thread_state AS s ON s.utid = w.utid AND s.ts < w.e AND s.ts + s.dur > w.b
   JOIN thread_state AS n ON n.utid = s.utid AND n.ts = s.ts + s.dur
   WHERE w.depth < 64 AND s.dur >= 0 AND s.state NOT IN ('Running', 'R', 'R+', 'X', 'Z', 'T', 't')
-    AND n.state = 'R' AND n.waker_utid > 0 AND n.waker_utid <> s.utid AND n.irq_context = 0
+    AND n.state = 'R' AND n.waker_utid > 0 AND n.waker_utid <> s.utid AND coalesce(n.irq_context, 0) = 0
     AND greatest(s.ts, w.b) < least(n.ts, w.e)))";
 
 // All that ran on the CPU in whose queue a thread of the walk stood.
