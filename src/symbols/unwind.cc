@@ -286,7 +286,8 @@ Unwinder::~Unwinder() = default;
 
 const Unwinder::File* Unwinder::FileOf(const MappedFile& mapping) {
   const auto [entry, is_new] = files_.try_emplace({mapping.path, mapping.build_id});
-  if (!is_new) return entry->second.get();
+  std::unique_ptr<File>& file = entry->second;  // clang captures no structured binding
+  if (!is_new) return file.get();
   bool is_replaced = false;
   const auto take = [&](const std::string& path, UniqueFd vdso) {
     auto image = ElfImage::Open(path);
@@ -295,7 +296,7 @@ const Unwinder::File* Unwinder::FileOf(const MappedFile& mapping) {
       is_replaced = true;
       return;
     }
-    entry->second = std::make_unique<File>(File{path, std::move(vdso), image->segments()});
+    file = std::make_unique<File>(File{path, std::move(vdso), image->segments()});
   };
   if (mapping.path == "[vdso]") {
     // Without a build id it cannot be told whose it is: a wrong one would give wrong callers.
@@ -311,12 +312,12 @@ const Unwinder::File* Unwinder::FileOf(const MappedFile& mapping) {
     take(JoinPath(root_, path), {});
   }
   for (const std::string& path : FindByBuildId(mapping.build_id, false, root_)) {
-    if (entry->second == nullptr) take(path, {});
+    if (file == nullptr) take(path, {});
   }
-  if (entry->second == nullptr && !mapping.path.empty()) {
+  if (file == nullptr && !mapping.path.empty()) {
     problems_[mapping.path] = is_replaced ? Problem::kReplaced : Problem::kMissing;
   }
-  return entry->second.get();
+  return file.get();
 }
 
 Unwound Unwinder::Unwind(std::int32_t process, const UserState& state, const FindMapping& find) {
