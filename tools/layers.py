@@ -19,14 +19,15 @@ ALLOWED = {
     "load": {"base", "tracefile", "tables"},
     "query": {"base", "tables", "load"},
     "profile": {"base", "symbols", "tables"},
+    "sampling": {"base", "kernel", "tracefile", "symbols", "profile"},
     "analysis": {"base", "tables"},
     "health": {"base", "kernel"},
     "lab": {"base", "kernel"},
     "stat": {"base", "kernel"},
     "views": {"base", "analysis", "tables", "profile"},
     "server": {"base", "analysis", "views", "load"},
-    "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "profile", "analysis",
-            "health", "lab", "stat", "views", "server"},
+    "cli": {"base", "kernel", "tracefile", "symbols", "capture", "tables", "load", "query", "profile", "sampling",
+            "analysis", "health", "lab", "stat", "views", "server"},
 }
 # Library headers that only one stage may see.
 ONLY_IN = {"duckdb.h": {"tables", "load", "query"}, "CLI/CLI.hpp": {"cli"}}

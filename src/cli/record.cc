@@ -1,6 +1,7 @@
 // culprit record: kernel events, counters and the names of threads into a trace file.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "capture/category_table.h"
 #include "cli/record_control.h"
@@ -64,6 +65,11 @@ Action DeclareRecord(CLI::App& app) {
   DeclareRecordOptions(app, *options);
   return [options, &app] {
     options->stop = app.count("--stop") > 0;
+    options->sample = app.count("--sample") > 0;
+    // `record --sample sched`: a word that is no number is a category.
+    if (!options->sample_hz.empty() && options->sample_hz.front() >= 'a') {
+      options->words.insert(options->words.begin(), std::exchange(options->sample_hz, ""));
+    }
     return Record(*options);
   };
 }

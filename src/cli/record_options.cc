@@ -1,12 +1,14 @@
 #include "cli/record_options.h"
 
 #include <unistd.h>
+#include <ctime>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "capture/category_table.h"
 #include "capture/config_pbtxt.h"
+#include "capture/trace_clock.h"
 
 namespace culprit::cli {
 namespace {
@@ -92,6 +94,59 @@ Status ApplyFlags(const RecordOptions& options, RecordPlan& plan) {
   return {};
 }
 
+bool WantsSamples(const RecordOptions& options) {
+  return options.sample || options.off_cpu || options.wakers;
+}
+
+Status CheckSamples(const RecordOptions& options) {
+  if (!options.rotate.empty() || options.ring || options.stop_when_full) {
+    return Error{
+        "samples are kept from the first to the last: --sample, --off-cpu and --wakers do "
+        "not go with --ring, --stop-when-full and --rotate",
+        "record for a while: --for 10s"};
+  }
+  if ((options.off_cpu || options.wakers) && options.pids.empty() && !options.system_wide) {
+    return Error{
+        "stacks of every switch of every thread cost about 1 us each: a node that switches "
+        "100,000 times a second loses a tenth of a CPU to them",
+        "name the processes with --pid PID, or say --system-wide"};
+  }
+  return {};
+}
+
+Status ApplySamples(const RecordOptions& options, RecordPlan& plan) {
+  CULPRIT_TRY(CheckSamples(options));
+  sampling::SampleConfig samples;
+  if (!options.sample_hz.empty()) {
+    // perf_event_max_sample_rate is 100,000 where nobody changed it.
+    constexpr std::uint32_t kHighestHz = 100'000;
+    const auto hz = ParseInteger<std::uint32_t>(options.sample_hz);
+    if (!hz || *hz == 0 || *hz > kHighestHz) {
+      return Error{"--sample " + options.sample_hz + " is no frequency", "give 1 to 100000 (Hz)"};
+    }
+    samples.frequency_hz = *hz;
+  }
+  std::vector<std::string> names;
+  if (options.sample) names.push_back(options.event);
+  if (options.off_cpu) names.push_back("sched:sched_switch");
+  if (options.wakers) names.push_back("sched:sched_waking");
+  for (const std::string& name : names) {
+    CULPRIT_ASSIGN(sampling::SampledEvent event, sampling::FindEvent(name));
+    samples.events.push_back(std::move(event));
+  }
+  if (options.call_graph == "dwarf") samples.call_graph = sampling::CallGraph::kDwarf;
+  if (options.call_graph == "auto") samples.call_graph = sampling::CallGraph::kAuto;
+  samples.pids = plan.config.pids;
+  // Counters may strike in an NMI, for which the kernel has no BOOTTIME; the trace's snapshots of
+  // all clocks tell what MONOTONIC is on it.
+  const bool is_raw = plan.config.clock == capture::TraceClock::kMonotonicRaw;
+  samples.clock_id = is_raw ? CLOCK_MONOTONIC_RAW : CLOCK_MONOTONIC;
+  samples.trace_clock = capture::BuiltinClockOf(is_raw ? capture::TraceClock::kMonotonicRaw
+                                                       : capture::TraceClock::kMonotonic);
+  plan.samples = std::move(samples);
+  return {};
+}
+
 Status ApplyRotation(const RecordOptions& options, RecordPlan& plan) {
   constexpr std::int64_t kShortestNs = 1'000'000'000;
   CULPRIT_ASSIGN(plan.rotate, ParseDuration(options.rotate));
@@ -147,6 +202,27 @@ void DeclareRecordOptions(CLI::App& app, RecordOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::PositiveNumber);
+  app.add_option("--sample", options.sample_hz,
+                 "stacks of what runs, so many times a second on each CPU (default: 99; 100 would "
+                 "keep step with timers and always see the same part of what they start)")
+      ->type_name("HZ")
+      ->expected(0, 1);
+  app.add_option("--event", options.event,
+                 "what --sample counts: cycles (cpu-clock where the machine counts none), "
+                 "cpu-clock, page-faults, cache-misses ..., GROUP/EVENT, or rNNN of the CPU")
+      ->type_name("EVENT")
+      ->capture_default_str();
+  app.add_option("--call-graph", options.call_graph,
+                 "how stacks of user code are found: fp, frame pointers, cheap; dwarf, a copy of "
+                 "the stack, unwound after the stop; auto, both, chains of fp repaired")
+      ->check(CLI::IsMember({"fp", "dwarf", "auto"}))
+      ->capture_default_str();
+  app.add_flag("--off-cpu", options.off_cpu,
+               "the stack of each switch away from a CPU, of the processes of --pid");
+  app.add_flag("--wakers", options.wakers,
+               "the stack of whoever wakes a thread of the processes of --pid");
+  app.add_flag("--system-wide", options.system_wide,
+               "--off-cpu and --wakers of every thread of the machine");
   app.add_option("--rotate", options.rotate,
                  "record for ever: each such time becomes a whole trace file of its own")
       ->type_name("TIME");
@@ -185,6 +261,7 @@ Result<RecordPlan> MakeRecordPlan(const RecordOptions& options,
     plan.warnings.insert(plan.warnings.end(), remarks.begin(), remarks.end());
   }
   CULPRIT_TRY(ApplyFlags(options, plan));
+  if (WantsSamples(options)) CULPRIT_TRY(ApplySamples(options, plan));
   ChooseOutput(options, plan);
   if (!options.rotate.empty()) CULPRIT_TRY(ApplyRotation(options, plan));
   for (const std::string& word : options.command) plan.command.push_back(word.substr(1));

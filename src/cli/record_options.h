@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "capture/record_config.h"
 #include "capture/rotation.h"
+#include "sampling/sampled_event.h"
 
 namespace culprit::cli {
 
@@ -25,7 +26,14 @@ struct RecordOptions {
   bool stop_when_full = false;
   bool background = false;
   std::vector<std::int32_t> pids;
-  std::vector<std::string> words;    // categories and events
+  std::vector<std::string> words;  // categories and events
+  bool sample = false;
+  std::string sample_hz;  // or the category that stands there
+  std::string event = "cycles";
+  std::string call_graph = "fp";
+  bool off_cpu = false;
+  bool wakers = false;
+  bool system_wide = false;
   std::vector<std::string> command;  // each with a '=' before it (program.cc)
 
   std::string rotate;
@@ -54,7 +62,8 @@ struct RecordPlan {
   std::string directory;  // of the rotation
   capture::RotationLimits limits;
   std::vector<std::string> command;
-  std::vector<std::string> warnings;  // for the user, one line each
+  std::optional<sampling::SampleConfig> samples;  // pids and clock: those of config
+  std::vector<std::string> warnings;              // for the user, one line each
 };
 
 // An Error of the command line or of the config; the exit status that goes with it is 2.

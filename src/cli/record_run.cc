@@ -23,6 +23,7 @@
 #include "cli/record_child.h"
 #include "cli/record_summary.h"
 #include "cli/verb.h"
+#include "sampling/sample_packets.h"
 
 namespace culprit::cli {
 namespace {
@@ -78,6 +79,8 @@ class Recording {
   void CutSegment();
   int End();
   int FinishFile();
+  void AddSamples(const Result<sampling::SampleSpool>& spool, capture::PacketSpool& packets,
+                  RecordSummary& summary);
   int FinishRotation();
   int WaitForCommand(int status);
   void WatchForAbort();
@@ -96,6 +99,7 @@ class Recording {
   std::optional<Background> background_;
   std::optional<Command> command_;
   std::unique_ptr<capture::Session> session_;
+  std::unique_ptr<sampling::Sampler> sampler_;
   std::unique_ptr<capture::Rotation> rotation_;
   std::optional<capture::Registry> registry_;
   capture::RegistryEntry entry_;
@@ -159,6 +163,12 @@ int Recording::Begin() {
   segment_begin_unix_ns_ = UnixNowNs() - (NowBoottime() - begin_).value;
   cut_at_ = begin_ + plan_.rotate;
   for (const std::string& note : session_->notes()) Say(note);
+  if (plan_.samples) {
+    auto sampler = sampling::Sampler::Start(*plan_.samples, session.spool_directory);
+    if (!sampler) return Fail(sampler.error());
+    sampler_ = std::move(sampler).value();
+    for (const std::string& note : sampler_->notes()) Say(note);
+  }
 
   if (auto registry = capture::Registry::Open(); registry) {
     registry_.emplace(std::move(registry).value());
@@ -350,6 +360,26 @@ int Recording::FailLate(const Error& error) {
   return Fail(error);
 }
 
+// Samples become packets beside the others; what is wrong with them is said and costs no events.
+void Recording::AddSamples(const Result<sampling::SampleSpool>& spool,
+                           capture::PacketSpool& packets, RecordSummary& summary) {
+  summary.notes.insert(summary.notes.end(), sampler_->notes().begin(), sampler_->notes().end());
+  if (!spool) {
+    summary.notes.push_back("no samples: " + spool.error().ToString());
+    return;
+  }
+  const auto written = sampling::WriteSamples(
+      *spool, [&packets](std::string_view packet) { packets.Append(packet); });
+  if (!written) {
+    summary.notes.push_back("no samples: " + written.error().ToString());
+    return;
+  }
+  for (const auto& event : written->events) {
+    summary.notes.push_back(FormatCount(event.samples) + " samples of " + event.name);
+  }
+  summary.notes.insert(summary.notes.end(), written->notes.begin(), written->notes.end());
+}
+
 int Recording::FinishFile() {
   RecordSummary summary;
   summary.begin = begin_;
@@ -358,8 +388,11 @@ int Recording::FinishFile() {
   summary.notes = plan_.warnings;
   summary.cost.cpu_recording = {OwnCpuTime().value - cpu_at_begin_.value};
   const std::size_t said = session_->notes().size();
+  std::optional<Result<sampling::SampleSpool>> samples;
+  if (sampler_) samples.emplace(sampler_->Stop());
   auto segment = session_->Finish();
   if (!segment) return FailLate(segment.error());
+  if (samples) AddSamples(*samples, *segment->packets, summary);
   summary.notes.insert(summary.notes.end(), session_->notes().begin(), session_->notes().end());
   for (std::size_t i = said; i < session_->notes().size() && !options_.quiet; ++i) {
     if (!background_) Say(session_->notes()[i]);
