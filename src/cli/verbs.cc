@@ -20,6 +20,7 @@ constexpr std::array kVerbs = {
         "record",
         "[-o FILE] [-c CONFIG] [--for TIME] [--ring | --stop-when-full] [--background]\n"
         "  [--pid PID]... [CATEGORY...] [-- COMMAND...]\n"
+        "--sample [HZ] [--event EVENT] [--call-graph fp|dwarf|auto] [--off-cpu] [--wakers] ...\n"
         "--rotate TIME --dir DIR [--keep N] [--max-disk SIZE] [CATEGORY...]\n"
         "--list | --status | --stop [PID] | --cleanup",
         "record kernel events, counters and threads to a trace file",
