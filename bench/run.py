@@ -284,7 +284,7 @@ def bench_check(bench, table):
 def bench_flame(bench, table):
     """perf.data of 1 M samples to SVG, and perf script alone on the same file; names in a program of 500 MB."""
     seed, data = bench.scratch / "seed.data", bench.scratch / "flame.data"
-    run(["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", "4999", "-g", "-o", seed, "--", "sh", "-c",
+    run(["perf", "record", "-q", "-N", "-a", "-e", "cpu-clock", "-F", "4999", "-g", "-o", seed, "--", "sh", "-c",
          "for i in 1 2 3; do find /usr /proc/self | sort | md5sum; done"])
     run([sys.executable, ROOT / "bench" / "grow_perf_data.py", seed, data, 1_000_000 // bench.scale])
     ours, theirs, memory = [], [], []

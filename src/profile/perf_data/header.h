@@ -27,7 +27,7 @@ enum SampleBit : std::uint64_t {
   kCpu = 1U << 7U,
   kPeriod = 1U << 8U,
   kStreamId = 1U << 9U,
-  kRaw = 1U << 10U,
+  kRawData = 1U << 10U,
   kBranchStack = 1U << 11U,
   kRegistersUser = 1U << 12U,
   kStackUser = 1U << 13U,

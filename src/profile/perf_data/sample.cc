@@ -54,7 +54,7 @@ void SkipBranchStack(ByteReader& reader, const Event& event) {
 }
 
 void ReadUserState(ByteReader& reader, const Event& event, SampleFields& fields) {
-  if ((event.sample_type & kRaw) != 0) reader.Skip(reader.Read<std::uint32_t>());
+  if ((event.sample_type & kRawData) != 0) reader.Skip(reader.Read<std::uint32_t>());
   if ((event.sample_type & kBranchStack) != 0) SkipBranchStack(reader, event);
   if ((event.sample_type & kRegistersUser) != 0) {
     constexpr std::uint64_t kAbi64 = 2;
