@@ -337,6 +337,13 @@ TEST(Config, ChangesThresholdsAndTurnsChecksOff) {
     EXPECT_FALSE(CheckConfig::Parse(bad, "f").ok()) << bad;
   }
   EXPECT_FALSE(SelectRules("cpu,dizk").ok());
+  const auto group = SelectRules("tasks");
+  ASSERT_TRUE(group.ok());
+  EXPECT_GE(group.value().size(), 5U);
+  for (const Rule* rule : group.value()) EXPECT_TRUE(rule->id.starts_with("tasks.")) << rule->id;
+  EXPECT_FALSE(SelectRules("").value().empty());
+  EXPECT_FALSE(SelectRules(",").ok());
+  EXPECT_EQ(NearRules("mem.oom"), "did you mean memory.oom?");
   EXPECT_EQ(SelectRules("cpu.psi,cpu.psi").value().size(), 1U);
 }
 

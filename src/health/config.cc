@@ -9,7 +9,13 @@ std::string NearRules(std::string_view id) {
   std::vector<std::string> names;
   for (const Rule& rule : Rules()) names.emplace_back(rule.id);
   for (const std::string_view resource : Resources()) names.emplace_back(resource);
-  const auto near = NearNames(id, names);
+  auto near = NearNames(id, names);
+  // "mem.oom" is memory.oom: what stands behind the dot is what people remember.
+  if (const auto dot = id.rfind('.'); near.empty() && dot != id.npos) {
+    for (const Rule& rule : Rules()) {
+      if (rule.id.ends_with(id.substr(dot)) && near.size() < 3) near.emplace_back(rule.id);
+    }
+  }
   if (near.empty()) return "see culprit check --list";
   std::string text = "did you mean " + near.front();
   for (std::size_t i = 1; i < near.size(); ++i) text += " or " + near[i];
@@ -74,7 +80,10 @@ Result<std::vector<const Rule*>> SelectRules(std::string_view only) {
     const std::string_view name = TrimBlanks(part);
     bool found = false;
     for (const Rule& rule : Rules()) {
-      if (rule.id != name && rule.resource != name) continue;
+      // A group of ids, too: "tasks" are tasks.dstate and its like.
+      const bool in_group =
+          rule.id.starts_with(name) && rule.id.substr(name.size()).starts_with('.');
+      if (rule.id != name && rule.resource != name && !in_group) continue;
       found = true;
       bool already = false;
       for (const Rule* known : chosen) already = already || known == &rule;

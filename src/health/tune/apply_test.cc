@@ -301,6 +301,7 @@ TEST(Journal, ADamagedOrHostileJournalWritesNothing) {
   };
   for (const std::string& text :
        {std::string(""), std::string("{"), std::string("[]"), std::string("{\"format\":2}"),
+        std::string(R"({"format":1,"entries":{}})"),
         std::string(R"({"format":1,"entries":[{"key":5}]})"), entry("/etc/passwd"),
         entry("/proc/sys/../../etc/passwd"), entry("/proc/sys/vm/../../../etc/x"),
         std::string(1000, '[')}) {

@@ -74,6 +74,7 @@ Result<Journal> Journal::Read(const RootFiles& files) {
       return Error{"the journal " + shown + " is of another version of culprit",
                    "roll back with the version that applied"};
     }
+    if (!json.at("entries").is_array()) return damaged;
     for (const Json& item : json.at("entries")) {
       auto entry = FromJson(item);
       if (!entry) return damaged;

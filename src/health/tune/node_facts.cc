@@ -15,6 +15,8 @@
 namespace culprit::tune {
 namespace {
 
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // include/linux/proc_ns.h
+
 std::string ReadLine(const RootFiles& files, const std::string& path) {
   return OneLine(files.Read(path).text);
 }
@@ -78,8 +80,11 @@ void ReadMachine(const RootFiles& files, NodeFacts& node) {
     node.virtual_machine = std::ranges::find(words, "hypervisor") != words.end();
     break;
   }
-  node.container = files.Exists("/.dockerenv") || files.Exists("/run/.containerenv") ||
-                   files.Exists("/run/systemd/container");
+  // As culprit check has it: who is in the first pid namespace of a kernel is in no container,
+  // whatever files lie about (an image that was booted as a machine keeps its /.dockerenv).
+  node.container = !(files.live() && files.LinkTarget("/proc/self/ns/pid") == kFirstPidNamespace) &&
+                   (files.Exists("/.dockerenv") || files.Exists("/run/.containerenv") ||
+                    files.Exists("/run/systemd/container"));
   for (const std::string& vendor : files.Match("/sys/bus/pci/devices/*/vendor")) {
     const std::string name = ReadLine(files, vendor);
     const std::string kind = ReadLine(files, vendor.substr(0, vendor.rfind('/')) + "/class");

@@ -175,6 +175,9 @@ std::string ChangeText(const ChangeReport& report, const std::string& verb) {
   const auto bad = static_cast<std::size_t>(std::ranges::count_if(report.steps, [](const Step& s) {
     return s.outcome == StepOutcome::kRefused || s.outcome == StepOutcome::kFailed;
   }));
+  if (verb == "rollback" && report.steps.empty() && report.files.empty()) {
+    return out + "rollback: nothing to take back: tune has applied nothing here\n";
+  }
   out += fmt::format("{}: {} value{} {}", verb, done, done == 1 ? "" : "s",
                      report.dry_run       ? "would be written; nothing was"
                      : verb == "rollback" ? "restored"
