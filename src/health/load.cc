@@ -16,11 +16,6 @@ double LoadAfter(double load, double active, int minutes, double seconds) {
   return load * kept + active * (1 - kept);
 }
 
-std::uint64_t RunnableTasks(const Context& context) {
-  const std::uint64_t all = context.after.tasks.CountOf('R');
-  return all - (context.node.live && all > 0 ? 1 : 0);
-}
-
 void ExplainLoad(const Context& context, const kernel::LoadAverage& load, Reading& reading) {
   reading.evidence.push_back(fmt::format("load {:.2f} {:.2f} {:.2f} on {} CPUs", load.load_1min,
                                          load.load_5min, load.load_15min, context.cpus));
@@ -29,7 +24,7 @@ void ExplainLoad(const Context& context, const kernel::LoadAverage& load, Readin
     reading.evidence.push_back("task states could not be read: " + tasks.error);
     return;
   }
-  const std::uint64_t running = RunnableTasks(context);
+  const std::uint64_t running = tasks.CountOf('R');
   const std::uint64_t waiting = tasks.CountOf('D');
   const auto active = static_cast<double>(running + waiting);
   reading.evidence.push_back(fmt::format(

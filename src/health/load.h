@@ -11,9 +11,6 @@ namespace culprit::health {
 // 1884, 2014 and 2037 of 2048 for 1, 5 and 15 minutes.
 double LoadAfter(double load, double active, int minutes, double seconds);
 
-// Tasks in R without the reader itself, which is in R while it reads.
-std::uint64_t RunnableTasks(const Context& context);
-
 // Adds the summary and the evidence to the reading of the load.
 void ExplainLoad(const Context& context, const kernel::LoadAverage& load, Reading& reading);
 

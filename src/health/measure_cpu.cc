@@ -70,7 +70,8 @@ void MeasureCpuBusy(const Context& context, Readings& out) {
   if (auto cgroup = BusiestCgroup(context); !cgroup.empty()) reading.evidence.push_back(cgroup);
   // Busy CPUs are what a node is for; it is bad only when tasks wait for one.
   const auto wait = PressureNow(context, "/proc/pressure/cpu", false);
-  const bool waiting = wait ? wait->judged_pct >= 20 : RunnableTasks(context) > 2 * context.cpus;
+  const bool waiting =
+      wait ? wait->judged_pct >= 20 : context.after.tasks.CountOf('R') > 2 * context.cpus;
   if (!waiting) {
     reading.worst = FindingStatus::kOk;
     if (shares->busy_pct >= 85)
@@ -128,7 +129,7 @@ void MeasureLoad(const Context& context, Readings& out) {
         "/proc/stat has no line of a CPU, and a load means nothing without their number");
     unknown.evidence.push_back(fmt::format(
         "load {:.2f} {:.2f} {:.2f}; now {} tasks in R (running or runnable) and {} in D",
-        load->load_1min, load->load_5min, load->load_15min, RunnableTasks(context),
+        load->load_1min, load->load_5min, load->load_15min, context.after.tasks.CountOf('R'),
         context.after.tasks.CountOf('D')));
     return;
   }
@@ -158,7 +159,7 @@ void MeasurePsiCpu(const Context& context, Readings& out) {
     if (*reading.value >= 1) {
       reading.summary = fmt::format(
           "tasks waited for a CPU in {:.0f} % of the time; {} are runnable on {} CPUs now",
-          *reading.value, RunnableTasks(context), context.cpus);
+          *reading.value, context.after.tasks.CountOf('R'), context.cpus);
     }
     if (auto names = RunningNames(context.after.tasks); !names.empty()) {
       reading.evidence.push_back("running or runnable: " + names);

@@ -73,7 +73,8 @@ TaskRow RowOf(const kernel::TaskStat& stat, std::int32_t pid) {
 
 class Scanner {
  public:
-  explicit Scanner(TaskScan& scan) : scan_(scan) {}
+  // `self` is the reader's process on the live machine, else 0.
+  Scanner(TaskScan& scan, pid_t self) : scan_(scan), self_(self) {}
 
   void Process(int proc, std::int32_t pid) {
     char path[64];
@@ -107,12 +108,16 @@ class Scanner {
 
   void Thread(const kernel::TaskStat& stat, std::int32_t pid) {
     ++scan_.threads;
+    // The reader and its helpers run because they look: they are no load of the node.
+    const bool own = self_ != 0 && (pid == self_ || stat.parent_pid == self_);
+    if (own && stat.state == 'R') return;
     ++scan_.by_state[static_cast<unsigned char>(stat.state) & 127];
     if (stat.state == 'D') scan_.waiting.push_back(RowOf(stat, pid));
     if (stat.state == 'R') ++scan_.running[std::string(stat.comm)];
   }
 
   TaskScan& scan_;
+  const pid_t self_;
   StatBuffer buffer_{};
 };
 
@@ -143,7 +148,7 @@ TaskScan ScanTasks(const std::string& root) {
     scan.error = "/proc: " + std::generic_category().message(errno);
     return scan;
   }
-  Scanner scanner(scan);
+  Scanner scanner(scan, root.empty() ? getpid() : 0);
   errno = 0;
   while (const std::int32_t pid = NextId(proc.get())) scanner.Process(dirfd(proc.get()), pid);
   scan.whole = scan.processes > 0;
