@@ -199,5 +199,29 @@ TEST(OffCpuSample, TakesTheNearestSampleAndSplitsTheWait) {
   EXPECT_EQ(loaded.Rows("SELECT * FROM stats WHERE name = 'offcpu_samples_unmatched'"), "");
 }
 
+// Thread 101 stands ready from 3000 on; that it ran is only seen when it leaves the CPU at 8000.
+TEST(OffCpuSample, AWaitThatEndsInMissingEventsCountsNothing) {
+  using tracefile::FtraceEvent::kSchedSwitch;
+  TestTrace trace;
+  trace.Kernel("6.1.0");
+  trace.Bundle(0,
+               {
+                   FtraceEventOf(1000, 0, kSchedSwitch, SwitchPayload("idle", 0, 0, "app", 101)),
+                   FtraceEventOf(3000, 101, kSchedSwitch, SwitchPayload("app", 101, 0, "b", 200)),
+                   FtraceEventOf(8000, 101, kSchedSwitch, SwitchPayload("app", 101, 1, "b", 200)),
+                   FtraceEventOf(9000, 200, kSchedSwitch, SwitchPayload("b", 200, 0, "idle", 0)),
+               });
+  trace.Raw(
+      Opening(5, M().Int(tracefile::PerfTimebase::kPeriod, 1)
+                     .Message(tracefile::PerfTimebase::kTracepoint,
+                              M().Text(tracefile::PerfTracepoint::kName, "sched:sched_switch"))));
+  trace.Packet(3000, Packet::kPerfSample, SampleOf(0, 101, 1), 5);
+  trace.Packet(8000, Packet::kPerfSample, SampleOf(0, 101, 2), 5);
+  LoadedTrace loaded(trace.bytes());
+  EXPECT_EQ(loaded.Rows("SELECT t.tid, o.ts, o.dur, o.blocked_ns, o.runnable_ns, o.callsite_id "
+                        "FROM offcpu_sample o JOIN thread t USING (utid) ORDER BY o.ts"),
+            "101|3000|-1|0|0|1\n101|8000|-1|1000|0|0\n");
+}
+
 }  // namespace
 }  // namespace culprit::load

@@ -2,6 +2,8 @@
 -- stack of the sample at its begin and of the one of its waker at the wakeup.
 -- Samples and scheduler events are written by different probes of one tracepoint, some microseconds apart: a stretch
 -- takes the nearest sample of its thread within a millisecond, and a sample belongs to one stretch.
+-- A state whose end was not seen lasts to the end of the trace if it is the thread's last; else events are missing
+-- behind it, how long it lasted is not known and counts nothing, and what follows is another stretch.
 CREATE TEMP TABLE __offcpu_switch AS
 SELECT p.id, p.utid, p.ts, p.callsite_id
 FROM perf_sample AS p JOIN perf_session AS s USING (perf_session_id)
@@ -13,12 +15,18 @@ FROM perf_sample AS p JOIN perf_session AS s USING (perf_session_id)
 WHERE s.event LIKE 'sched_sched_waking%' AND p.callsite_id IS NOT NULL;
 
 CREATE TEMP TABLE __offcpu_stretch AS
-WITH states AS (
-  SELECT t.utid, t.ts, t.state, t.waker_utid, t.dur,
-         CASE WHEN t.dur < 0 THEN (SELECT end_ts FROM trace_bounds) - t.ts ELSE t.dur END AS known_ns,
-         sum(CASE WHEN t.state = 'Running' THEN 1 ELSE 0 END) OVER (PARTITION BY t.utid ORDER BY t.ts, t.id) AS run
+WITH rows AS (
+  SELECT t.id, t.utid, t.ts, t.state, t.waker_utid, t.dur,
+         CASE WHEN t.dur >= 0 THEN t.dur
+              WHEN lead(t.ts) OVER (PARTITION BY t.utid ORDER BY t.ts, t.id) IS NULL
+              THEN (SELECT end_ts FROM trace_bounds) - t.ts
+              ELSE 0 END AS known_ns,
+         t.state = 'Running' OR coalesce(lag(t.dur) OVER (PARTITION BY t.utid ORDER BY t.ts, t.id) < 0, false) AS is_new
   FROM thread_state AS t
   WHERE t.utid IN (SELECT utid FROM __offcpu_switch)
+), states AS (
+  SELECT *, sum(CASE WHEN is_new THEN 1 ELSE 0 END) OVER (PARTITION BY utid ORDER BY ts, id) AS run
+  FROM rows
 )
 SELECT utid, min(ts) AS ts, CASE WHEN bool_or(dur < 0) THEN -1 ELSE sum(dur) END AS dur,
        coalesce(sum(known_ns) FILTER (state NOT IN ('R', 'R+')), 0) AS blocked_ns,
