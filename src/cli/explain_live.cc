@@ -67,7 +67,10 @@ Result<LiveRecording> LiveRecording::Make(const LiveOptions& options) {
   LiveRecording made(std::move(folder));
   made.path_ = made.folder_ + "/live.pftrace";
   std::vector<std::string> words = {"culprit", "record", "--quiet", "-o", made.path_};
-  words.insert(words.end(), std::begin(kCategories), std::end(kCategories));
+  if (options.record_words.empty()) {
+    words.insert(words.end(), std::begin(kCategories), std::end(kCategories));
+  }
+  words.insert(words.end(), options.record_words.begin(), options.record_words.end());
   if (!options.duration.empty()) words.insert(words.end(), {"--for", options.duration});
   if (options.pid) words.insert(words.end(), {"--pid", fmt::format("{}", *options.pid)});
   if (!options.command.empty()) {
@@ -76,7 +79,7 @@ Result<LiveRecording> LiveRecording::Make(const LiveOptions& options) {
   }
   CULPRIT_ASSIGN(made.exit_status_, RunRecord(std::move(words)));
   if (access(made.path_.c_str(), R_OK) != 0) {
-    return Error{"explain --live: there is no recording", "culprit preflight says what is missing"};
+    return Error{"there is no recording", "culprit preflight says what is missing"};
   }
   return made;
 }

@@ -1,5 +1,5 @@
-// culprit explain --live: a recording made for it, by this very program's record verb, into a
-// private temporary file. Explains nothing.
+// culprit explain --live, culprit profile: a recording made for them, by this very program's record
+// verb, into a private temporary file. Explains nothing.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@ struct LiveOptions {
   std::string duration;  // as record's --for; empty: until the command ends, or ^C
   std::optional<std::int64_t> pid;
   std::vector<std::string> command;
+  std::vector<std::string> record_words;  // categories and options of record; none: explain's
 };
 
 // The recording's file, which is removed with the object.

@@ -105,11 +105,12 @@ Status CheckSamples(const RecordOptions& options) {
         "not go with --ring, --stop-when-full and --rotate",
         "record for a while: --for 10s"};
   }
-  if ((options.off_cpu || options.wakers) && options.pids.empty() && !options.system_wide) {
+  if ((options.off_cpu || options.wakers) && options.pids.empty() && options.command.empty() &&
+      !options.system_wide) {
     return Error{
         "stacks of every switch of every thread cost about 1 us each: a node that switches "
         "100,000 times a second loses a tenth of a CPU to them",
-        "name the processes with --pid PID, or say --system-wide"};
+        "name the processes with --pid PID or run a COMMAND, or say --system-wide"};
   }
   return {};
 }
@@ -218,11 +219,12 @@ void DeclareRecordOptions(CLI::App& app, RecordOptions& options) {
       ->check(CLI::IsMember({"fp", "dwarf", "auto"}))
       ->capture_default_str();
   app.add_flag("--off-cpu", options.off_cpu,
-               "the stack of each switch away from a CPU, of the processes of --pid");
+               "the stack of each switch away from a CPU, of the processes of --pid or COMMAND");
   app.add_flag("--wakers", options.wakers,
-               "the stack of whoever wakes a thread of the processes of --pid");
-  app.add_flag("--system-wide", options.system_wide,
-               "--off-cpu and --wakers of every thread of the machine");
+               "the stack of whoever wakes a thread of the processes of --pid or COMMAND");
+  app.add_flag(
+      "--system-wide", options.system_wide,
+      "stacks of every thread of the machine: with --off-cpu and --wakers, and beside a COMMAND");
   app.add_option("--rotate", options.rotate,
                  "record for ever: each such time becomes a whole trace file of its own")
       ->type_name("TIME");

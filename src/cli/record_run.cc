@@ -73,6 +73,7 @@ class Recording {
 
  private:
   int Begin();
+  Status StartSampler(const std::string& directory);
   void Loop();
   void Tick();
   void TakeSignal(int signal);
@@ -136,6 +137,14 @@ Status CheckOutput(const RecordPlan& plan) {
   return {};
 }
 
+Status Recording::StartSampler(const std::string& directory) {
+  if (!plan_.samples) return {};
+  if (command_ && !options_.system_wide) plan_.samples->pids.push_back(command_->pid());
+  CULPRIT_ASSIGN(sampler_, sampling::Sampler::Start(*plan_.samples, directory));
+  for (const std::string& note : sampler_->notes()) Say(note);
+  return {};
+}
+
 int Recording::Begin() {
   for (const std::string& warning : plan_.warnings) Say(warning);
   if (rotates()) {
@@ -163,11 +172,10 @@ int Recording::Begin() {
   segment_begin_unix_ns_ = UnixNowNs() - (NowBoottime() - begin_).value;
   cut_at_ = begin_ + plan_.rotate;
   for (const std::string& note : session_->notes()) Say(note);
-  if (plan_.samples) {
-    auto sampler = sampling::Sampler::Start(*plan_.samples, session.spool_directory);
-    if (!sampler) return Fail(sampler.error());
-    sampler_ = std::move(sampler).value();
-    for (const std::string& note : sampler_->notes()) Say(note);
+  if (plan_.command.empty()) {
+    if (const Status sampling = StartSampler(session.spool_directory); !sampling) {
+      return Fail(sampling.error());
+    }
   }
 
   if (auto registry = capture::Registry::Open(); registry) {
@@ -191,6 +199,9 @@ int Recording::Begin() {
     command_.emplace(std::move(command).value());
     if (const Status noted = session_->NoteTarget(command_->pid()); !noted) {
       return fail(noted.error(), kExitFailure);
+    }
+    if (const Status sampling = StartSampler(session.spool_directory); !sampling) {
+      return fail(sampling.error(), kExitFailure);
     }
     constexpr int kNotFound = 127;  // as shells say it
     if (const Status gone = command_->Go(); !gone) return fail(gone.error(), kNotFound);
@@ -368,16 +379,13 @@ void Recording::AddSamples(const Result<sampling::SampleSpool>& spool,
     summary.notes.push_back("no samples: " + spool.error().ToString());
     return;
   }
-  const auto written = sampling::WriteSamples(
+  auto written = sampling::WriteSamples(
       *spool, [&packets](std::string_view packet) { packets.Append(packet); });
   if (!written) {
     summary.notes.push_back("no samples: " + written.error().ToString());
     return;
   }
-  for (const auto& event : written->events) {
-    summary.notes.push_back(FormatCount(event.samples) + " samples of " + event.name);
-  }
-  summary.notes.insert(summary.notes.end(), written->notes.begin(), written->notes.end());
+  summary.samples = std::move(written).value();
 }
 
 int Recording::FinishFile() {

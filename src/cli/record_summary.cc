@@ -68,6 +68,26 @@ const capture::CpuEncodeSummary* FindCpu(const capture::EncodeSummary& events, i
   return it == events.cpus.end() ? nullptr : &*it;
 }
 
+std::string SamplesText(const sampling::SampleSummary& samples) {
+  std::string text = "  samples:";
+  for (std::size_t i = 0; i < samples.events.size(); ++i) {
+    text += fmt::format("{} {} of {}", i == 0 ? "" : ",", FormatCount(samples.events[i].samples),
+                        SafeForTerminal(samples.events[i].name));
+  }
+  text += samples.lost == 0 ? "; lost: none\n"
+                            : fmt::format(
+                                  "; lost: {}, as the rings were full (a lower frequency, "
+                                  "fewer processes)\n",
+                                  FormatCount(samples.lost));
+  if (samples.throttled > 0) {
+    text += fmt::format(
+        "  sampling was held back by the kernel {} times (kernel.perf_event_max_sample_rate)\n",
+        FormatCount(samples.throttled));
+  }
+  for (const std::string& note : samples.notes) text += "  " + SafeForTerminal(note) + "\n";
+  return text;
+}
+
 std::string LostText(const RecordSummary& summary) {
   const capture::SegmentFile& file = summary.file;
   std::uint64_t total = 0;
@@ -126,6 +146,7 @@ std::string SummaryText(const RecordSummary& summary) {
                                  FormatBytes(file.bytes), FormatCount(file.events.total_events));
   text += EventsText(summary);
   text += LostText(summary);
+  if (summary.samples) text += SamplesText(*summary.samples);
   if (file.events.kernel_stacks > 0) {
     text += fmt::format("  kernel stacks: {}{}\n", FormatCount(file.events.kernel_stacks),
                         file.events.symbols_missing.empty()
@@ -181,6 +202,15 @@ std::string SummaryJson(const RecordSummary& summary) {
                     {"nested", loss.nested},
                     {"gaps", std::move(gaps)}});
   }
+  ordered_json samples;
+  if (summary.samples) {
+    ordered_json counts = ordered_json::object();
+    for (const auto& event : summary.samples->events) counts[event.name] = event.samples;
+    samples = {{"events", std::move(counts)},
+               {"lost", summary.samples->lost},
+               {"throttled", summary.samples->throttled},
+               {"notes", summary.samples->notes}};
+  }
   const ordered_json json = {
       {"file", file.path},
       {"bytes", file.bytes},
@@ -198,6 +228,7 @@ std::string SummaryJson(const RecordSummary& summary) {
        {{"cpu_recording_ns", summary.cost.cpu_recording.value},
         {"cpu_total_ns", summary.cost.cpu_total.value},
         {"peak_memory_bytes", summary.cost.peak_memory_bytes}}},
+      {"samples", samples},
       {"notes", summary.notes},
       {"command_status",
        summary.command_status ? ordered_json(*summary.command_status) : ordered_json()}};

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "capture/record_config.h"
 #include "capture/segment.h"
+#include "sampling/sample_packets.h"
 
 namespace culprit::cli {
 
@@ -25,6 +26,7 @@ struct RecordSummary {
   std::vector<std::string> notes;
   RecorderCost cost;
   std::optional<int> command_status;
+  std::optional<sampling::SampleSummary> samples;
 };
 
 // CPU time and memory of this process up to now.

@@ -97,6 +97,16 @@ constexpr std::array kVerbs = {
          "INPUT is told apart by its content. Totals add up: what is printed as the total is the "
          "sum of the roots and of the threads. What was lost or cannot be named is said below "
          "it.\n"},
+    Verb{"profile",
+         "[--for TIME] [--pid PID | -- COMMAND...] [--sample HZ] [--call-graph HOW] [-o FILE]",
+         "record with samples and draw at once: time on CPUs and time off them, side by side",
+         "  culprit profile --pid 4711 --for 10s -o job.svg\n"
+         "  culprit profile -o job.html -- python3 -X perf train.py\n",
+         DeclareProfile,
+         "Widths are time in both halves, so they can be compared: the left of a thread that only "
+         "computes is as wide as it ran, the right as long as it was away from a CPU, by the stack "
+         "with which it left. Without a process only time on CPUs is shown, of the whole machine. "
+         "To keep the recording: culprit record --sample --off-cpu, then culprit flame.\n"},
     Verb{"stat",
          "[-a | -p PID[,PID] | -- COMMAND...] [--for TIME] [--interval TIME] [-e EVENTS]\n"
          "  [--per-thread | --per-cpu] [--format FORMAT] [-o FILE]\n--list-thresholds",

@@ -16,6 +16,7 @@ Action DeclareFlame(CLI::App& app);
 Action DeclareLab(CLI::App& app);
 Action DeclareHelp(CLI::App& app);
 Action DeclarePreflight(CLI::App& app);
+Action DeclareProfile(CLI::App& app);
 Action DeclareRecord(CLI::App& app);
 Action DeclareStat(CLI::App& app);
 

@@ -1,6 +1,8 @@
 #include "sampling/perf_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -111,7 +113,7 @@ class Processes {
     const auto begin = ParseInteger<std::uint64_t>(range.substr(0, dash), 16);
     const auto end = ParseInteger<std::uint64_t>(range.substr(dash + 1), 16);
     if (!begin || !end || *end <= *begin || path == "[vsyscall]") return;
-    const std::string& id = BuildId(path);
+    const std::string id = path == "[vdso]" ? VdsoBuildId(pid, *begin, *end) : BuildId(path);
     std::string body;
     Put(body, pid);
     Put(body, pid);
@@ -128,6 +130,22 @@ class Processes {
     const std::uint16_t misc =
         PERF_RECORD_MISC_USER | (id.empty() ? 0 : PERF_RECORD_MISC_MMAP_BUILD_ID);
     PutRecord(out_, PERF_RECORD_MMAP2, misc, body);
+  }
+
+  // Out of its memory: a process of 32 bits has another vdso than one of 64.
+  static std::string VdsoBuildId(std::int32_t pid, std::uint64_t begin, std::uint64_t end) {
+    constexpr std::uint64_t kMostBytes = 1U << 20U;
+    const auto memory = OpenFile("/proc/" + std::to_string(pid) + "/mem", O_RDONLY);
+    if (!memory || end - begin > kMostBytes) return "";
+    std::vector<std::byte> bytes(end - begin);
+    if (pread(memory->get(), bytes.data(), bytes.size(), static_cast<off_t>(begin)) !=
+        static_cast<ssize_t>(bytes.size())) {
+      return "";
+    }
+    const auto image = symbols::ElfImage::OfBytes(std::move(bytes), "[vdso]");
+    if (!image) return "";
+    std::string id = BytesOfHex(image->build_id());
+    return id.size() <= kMostBuildId ? id : "";
   }
 
   const std::string& BuildId(std::string_view path) {

@@ -77,6 +77,9 @@ perf_event_attr Sampler::Attributes(const SampledEvent* event) const {
     attributes.sample_stack_user = kStackBytes;
     attributes.exclude_callchain_user = config_.call_graph == CallGraph::kDwarf;
   }
+  attributes.exclude_kernel = user_only_;
+  attributes.exclude_hv = user_only_;
+  attributes.exclude_callchain_kernel = user_only_;
   if (event == nullptr) {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_DUMMY;
@@ -141,6 +144,14 @@ Status Sampler::OpenAll() {
   for (SampledEvent& event : config_.events) {
     perf_event_attr attributes = Attributes(&event);
     OpenedEvent tried = OpenPerfEvent(attributes, 0, -1);
+    const bool is_refused = tried.error_number == EACCES || tried.error_number == EPERM;
+    if (is_refused && !config_.pids.empty() && !user_only_) {
+      // What any user may have of his own processes (perf_event_paranoid 2).
+      user_only_ = true;
+      attributes = Attributes(&event);
+      tried = OpenPerfEvent(attributes, 0, -1);
+      notes_.push_back("this user may not sample the kernel's code: stacks are of user code alone");
+    }
     if (IsMissing(tried.error_number) && (event.name == "cycles" || event.name == "cpu-cycles")) {
       notes_.push_back(
           "this machine counts no cycles (as many VMs), so cpu-clock is sampled: code that has "
@@ -151,6 +162,12 @@ Status Sampler::OpenAll() {
     }
     if (!tried.fd.valid()) return RefusedEvent(event.name, tried.error_number);
     file_events_.push_back({attributes, {}});
+  }
+  if (user_only_) {
+    file_events_[0].attributes.exclude_kernel = 1;
+    file_events_[0].attributes.exclude_hv = 1;
+    file_events_[0].attributes.exclude_callchain_kernel = 1;
+    file_events_[0].attributes.ksymbol = 0;
   }
   const std::size_t events = file_events_.size();
   if (config_.pids.empty()) {

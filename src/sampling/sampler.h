@@ -46,6 +46,7 @@ class Sampler {
   void EndThread();
 
   SampleConfig config_;
+  bool user_only_ = false;  // no rights to look into the kernel
   std::vector<std::string> notes_;
   std::vector<int> cpus_;
   std::vector<FileEvent> file_events_;  // [0] is the dummy that tells of mappings and names
