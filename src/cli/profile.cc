@@ -57,7 +57,8 @@ void AddBelow(const Profile& from, std::uint16_t metric, std::string_view label,
   }
 }
 
-Status Draw(const ProfileOptions& options, const std::string& trace) {
+// `has_target`: waits are of chosen processes; all the threads that sleep on a machine say nothing.
+Status Draw(const ProfileOptions& options, const std::string& trace, bool has_target) {
   FlameOptions flame;
   flame.output = options.output;
   CULPRIT_ASSIGN(const std::string format, OutputFormatOf(flame));
@@ -67,6 +68,7 @@ Status Draw(const ProfileOptions& options, const std::string& trace) {
   both.metrics.push_back({"time", "ns"});
   for (const char* type : {"on-cpu", "off-cpu"}) {
     flame.type = type;
+    if (!has_target && flame.type == "off-cpu") continue;
     auto part = OpenFlameSource(trace, flame);
     if (!part) {
       both.notes.push_back({fmt::format("no {}: {}", type, part.error().ToString()), false});
@@ -125,7 +127,8 @@ int RunProfile(const ProfileOptions& options) {
     fmt::print(stderr,
                "culprit: waits are shown of chosen processes alone: --pid PID or -- COMMAND\n");
   }
-  if (const Status drawn = Draw(options, recording->path()); !drawn) return Fail(drawn.error());
+  if (const Status drawn = Draw(options, recording->path(), has_target); !drawn)
+    return Fail(drawn.error());
   return live.command.empty() ? kExitOk : recording->exit_status();
 }
 
